@@ -1,0 +1,6 @@
+"""``python -m tracegap``."""
+
+from tracegap.cli import main
+
+if __name__ == "__main__":
+    main()

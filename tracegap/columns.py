@@ -1,0 +1,77 @@
+"""The base of every column table: frozen numpy columns of one length, checked once.
+
+A table is a frozen dataclass whose array fields are annotated with one of the aliases below. Row number is
+identity; a missing value is -1, never NaN. Fields with any other annotation are plain values and pass unchecked.
+"""
+
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, Self, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bool = Annotated[NDArray[np.bool_], np.dtype(np.bool_)]
+UInt8 = Annotated[NDArray[np.uint8], np.dtype(np.uint8)]
+Int16 = Annotated[NDArray[np.int16], np.dtype(np.int16)]
+Int32 = Annotated[NDArray[np.int32], np.dtype(np.int32)]
+Int64 = Annotated[NDArray[np.int64], np.dtype(np.int64)]
+Float64 = Annotated[NDArray[np.float64], np.dtype(np.float64)]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A table of equally long, read-only columns.
+
+    Raises
+    ------
+    TypeError
+        When a column has another dtype, dimension or length than its table says.
+
+    Examples
+    --------
+    >>> @dataclass(frozen=True, eq=False)
+    ... class Spans(Columns):
+    ...     start: Int64
+    ...     end: Int64
+    >>> spans = Spans(start=np.array([0, 5]), end=np.array([3, 9]))
+    >>> len(spans), spans.take(np.array([1])).end.tolist()
+    (2, [9])
+    >>> Spans(start=np.array([0, 5]), end=np.array([3.0]))
+    Traceback (most recent call last):
+    TypeError: Spans.end: want int64[2], got float64[1]
+    """
+
+    def __post_init__(self) -> None:
+        length: int | None = None
+        for name, dtype in _schema(type(self)):
+            array = getattr(self, name)
+            if length is None and isinstance(array, np.ndarray):
+                length = len(array)
+            if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != (length,):
+                got = f"{array.dtype}{list(array.shape)}" if isinstance(array, np.ndarray) else type(array).__name__
+                raise TypeError(f"{type(self).__name__}.{name}: want {dtype}[{length}], got {got}")
+            array.flags.writeable = False
+
+    def __len__(self) -> int:
+        return len(getattr(self, _schema(type(self))[0][0]))
+
+    def take(self, rows: NDArray[Any]) -> Self:
+        """Return the table of the given rows (integer positions or a boolean mask), in that order."""
+        columns = dict(_schema(type(self)))
+        values = {
+            field.name: getattr(self, field.name)[rows] if field.name in columns else getattr(self, field.name)
+            for field in fields(self)
+        }
+        return type(self)(**values)
+
+
+@cache
+def _schema(table: type) -> tuple[tuple[str, np.dtype[Any]], ...]:
+    hints = get_type_hints(table, include_extras=True)
+    return tuple(
+        (field.name, dtype)
+        for field in fields(table)
+        for dtype in get_args(hints[field.name])[1:2]
+        if isinstance(dtype, np.dtype)
+    )

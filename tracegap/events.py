@@ -1,0 +1,136 @@
+"""The events of a file as columns, in file order, before anything is known of what they mean.
+
+In: blocks of columns from `tracegap.decode`. Out: one `Events` table. Not checked here: kinds, nesting, launches;
+that is the dialects' and the timeline's business.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracegap.columns import Columns, Int32, Int64, UInt8
+from tracegap.problems import Problem
+
+NO_TIME: int = int(np.iinfo(np.int64).min)
+"""`Events.start` of a row that has no usable time stamp."""
+
+
+class ArgType(StrEnum):
+    """How the values of one argument are stored.
+
+    ``INT`` int64, numeric strings included (−1 where it is no integer) · ``REAL`` float64 · ``TEXT`` int32 ids into
+    `Events.strings`; a value that is no string is kept as its JSON text (``[[8, 1024], []]``).
+    """
+
+    INT = "int"
+    REAL = "real"
+    TEXT = "text"
+
+
+class Thread(NamedTuple):
+    """A thread as the file names it; `None` where the field is missing."""
+
+    process: int | str | None
+    thread: int | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Argument:
+    """One argument (or rare field) of those events that have it.
+
+    Attributes
+    ----------
+    rows : int32[k]
+        Event rows, ascending.
+    values : int64[k], float64[k] or int32[k]
+        By `ArgType`.
+    """
+
+    rows: NDArray[np.int32]
+    values: NDArray[Any]
+
+    def at(self, rows: NDArray[Any], missing: int = -1) -> NDArray[Any]:
+        """Return the values at the given event rows, `missing` where a row lacks the argument.
+
+        Examples
+        --------
+        >>> Argument(np.array([2, 5], np.int32), np.array([70, 71])).at(np.array([5, 3, 2])).tolist()
+        [71, -1, 70]
+        """
+        out = np.full(len(rows), missing, self.values.dtype)
+        if len(self.rows):
+            place = np.minimum(np.searchsorted(self.rows, rows), len(self.rows) - 1)
+            hit = self.rows[place] == rows
+            out[hit] = self.values[place[hit]]
+        return out
+
+
+NO_ARGUMENT = Argument(np.empty(0, np.int32), np.empty(0, np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Events(Columns):
+    """All events of a file, in file order; the row number is the event's number.
+
+    Attributes
+    ----------
+    phase : uint8[n]
+        ``ord`` of the first letter of ``ph``; 0 where it is missing.
+    name, category : int32[n]
+        Ids into `strings`; −1 where the field is missing or no string.
+    thread : int32[n]
+        Rows of `threads`.
+    start : int64[n]
+        Nanoseconds as the file counts them (absolute), half-even from the exact decimal; `NO_TIME` if there is none.
+    duration : int64[n]
+        Nanoseconds, end − start, each rounded apart; −1 where there is none. After `pair`, B and b rows have one too.
+    id : int32[n]
+        Ids into `ids` (``id``, or ``id2``'s global or local part); −1 where there is none.
+    strings : tuple of str
+        Names, categories and text arguments.
+    ids : tuple of str or int
+    threads : tuple of Thread
+    args : mapping of str to Argument
+        The arguments that the dialect asked for; use `arg`, which knows absent ones.
+    fields : mapping of str to Argument
+        Rare top-level fields that occur: ``bp``, ``bind_id``, ``flow_in``, ``flow_out``, ``s`` (text ids but for the flags).
+    metadata : mapping of (str, Thread) to object
+        The value of each M event by its name; the last one (by time) wins.
+    header : mapping of str to object
+        The top-level keys beside ``traceEvents``, parsed; values of over 1 MB are left out.
+    size : int
+        Bytes of JSON text that were read.
+    problems : tuple of Problem
+    truncated : bool
+        Whether the file ends before its JSON does.
+    """
+
+    phase: UInt8
+    name: Int32
+    category: Int32
+    thread: Int32
+    start: Int64
+    duration: Int64
+    id: Int32
+    strings: tuple[str, ...]
+    ids: tuple[int | str, ...]
+    threads: tuple[Thread, ...]
+    args: Mapping[str, Argument] = field(default_factory=dict)
+    fields: Mapping[str, Argument] = field(default_factory=dict)
+    metadata: Mapping[tuple[str, Thread], object] = field(default_factory=dict)
+    header: Mapping[str, object] = field(default_factory=dict)
+    size: int = 0
+    problems: tuple[Problem, ...] = ()
+    truncated: bool = False
+
+    def arg(self, name: str) -> Argument:
+        """Return an argument by its name in the file; one that no event has is empty."""
+        return self.args.get(name, NO_ARGUMENT)
+
+    def field(self, name: str) -> Argument:
+        """Return a rare top-level field by its name; one that no event has is empty."""
+        return self.fields.get(name, NO_ARGUMENT)

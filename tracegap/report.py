@@ -1,0 +1,116 @@
+"""What all analyses say and all renderers read.
+
+An analysis makes a *result* (a frozen dataclass whose fields are the keys of the JSON report, times as integers in ns
+with the suffix ``_ns``) and a `Section` (title, sentences, tables with units). The JSON renderer knows results, all other
+renderers know sections: neither knows an analysis.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracegap.problems import Problem
+from tracegap.units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table: a heading, the unit of its values, and the values (None is a blank cell).
+
+    ``bar`` asks renderers that can to draw the lengths beside the numbers. ``name`` columns of trace text are shortened
+    in the middle by renderers of fixed width; others are never cut.
+    """
+
+    heading: str
+    unit: Unit
+    values: tuple[Any, ...]
+    bar: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of a section. ``total`` is how many rows there would be in full ("top 20 of 56").
+
+    ``brief`` is how many rows a one-screen report shows; ``indent`` is the nesting depth of each row, if rows nest.
+    """
+
+    title: str
+    columns: tuple[Column, ...]
+    total: int | None = None
+    brief: int = 5
+    indent: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """How many rows the table holds."""
+        return len(self.columns[0].values) if self.columns else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The answer of one analysis.
+
+    ``lines`` are finished sentences, most important first; ``notes`` say what is inferred, clipped or unknown.
+    ``name`` is the analysis' word (``gaps``), which is also its file, its docs page and ``--section``.
+    """
+
+    name: str
+    title: str
+    lines: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing worth doing, or knowing.
+
+    Attributes
+    ----------
+    code : str
+        A key of the catalogue of findings, which ``tracegap explain`` prints.
+    title : str
+        A few words.
+    text : str
+        One sentence with its number, its evidence and the action.
+    cost_ns : int
+        What it costs in the window; each nanosecond of cost has one owner among the findings.
+    evidence : str
+        Where to look.
+    saving_ns : int or None
+        How much shorter the window would be, from replay; savings are never summed.
+    """
+
+    code: str
+    title: str
+    text: str
+    cost_ns: int
+    evidence: str
+    saving_ns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer in a sentence, what bounds the window (``host``, ``device``, …, ``mixed``, ``unknown``) and at most five findings."""
+
+    summary: str
+    bound: str
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything one run of ``analyze`` says.
+
+    ``tool``, ``trace`` and ``window`` are mappings with the keys of the JSON report; ``results`` maps a key of the JSON
+    report to the result of the analysis that owns it (absent keys are absent metrics).
+    """
+
+    tool: Mapping[str, Any]
+    trace: Mapping[str, Any]
+    window: Mapping[str, Any]
+    problems: tuple[Problem, ...]
+    results: Mapping[str, Any]
+    sections: tuple[Section, ...]
+    verdict: Verdict
+    command: tuple[str, ...] = field(default=())

@@ -1,0 +1,111 @@
+"""Numbers as people read them: the only place that writes units, and that knows a microsecond from a nanosecond."""
+
+from enum import StrEnum
+
+
+class Unit(StrEnum):
+    """What a column of a table holds."""
+
+    NANOSECONDS = "ns"
+    COUNT = "count"
+    RATIO = "ratio"
+    BYTES = "bytes"
+    RATE_FLOPS = "flop/s"
+    RATE_BYTES = "bytes/s"
+    NUMBER = "number"
+    TEXT = "text"
+
+
+_SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
+
+
+def duration(ns: int) -> str:
+    """Write a time with three significant digits and its unit.
+
+    Examples
+    --------
+    >>> [duration(ns) for ns in (0, 512, 5_200_000, 41_700_000, 1_923_000_000, -1_500)]
+    ['0 ns', '512 ns', '5.20 ms', '41.7 ms', '1.92 s', '-1.50 µs']
+    """
+    sign, ns = ("-", -ns) if ns < 0 else ("", ns)
+    for scale, unit in _SCALES:
+        if ns >= scale:
+            return f"{sign}{_three(ns / scale)} {unit}"
+    return f"{sign}{ns} ns"
+
+
+def milliseconds(ns: int) -> str:
+    """Write a time in milliseconds with three decimals, thousands separated, for columns.
+
+    Examples
+    --------
+    >>> milliseconds(1_204_550_000)
+    '1,204.550'
+    """
+    return f"{ns / 1e6:,.3f}"
+
+
+def ratio(share: float) -> str:
+    """Write a share as per cent with one decimal.
+
+    Examples
+    --------
+    >>> ratio(0.4561), ratio(0.00001), ratio(0.0)
+    ('45.6 %', '<0.1 %', '0.0 %')
+    """
+    if 0 < share < 0.0005:
+        return "<0.1 %"
+    return f"{share * 100:.1f} %"
+
+
+def count(number: int) -> str:
+    """Write a count, thousands separated."""
+    return f"{number:,}"
+
+
+def size(number: float) -> str:
+    """Write bytes in decimal units.
+
+    Examples
+    --------
+    >>> size(117_400_000), size(12)
+    ('117 MB', '12 B')
+    """
+    return _scaled(number, ("B", "kB", "MB", "GB", "TB", "PB"))
+
+
+def flops(rate: float) -> str:
+    """Write a rate of arithmetic.
+
+    Examples
+    --------
+    >>> flops(74.8e9)
+    '74.8 GFLOP/s'
+    """
+    return _scaled(rate, ("FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s", "PFLOP/s"))
+
+
+def bandwidth(rate: float) -> str:
+    """Write a rate of bytes.
+
+    Examples
+    --------
+    >>> bandwidth(12.6e9)
+    '12.6 GB/s'
+    """
+    return _scaled(rate, ("B/s", "kB/s", "MB/s", "GB/s", "TB/s", "PB/s"))
+
+
+def _scaled(number: float, units: tuple[str, ...]) -> str:
+    place = 0
+    while abs(number) >= 999.5 and place < len(units) - 1:
+        number /= 1000
+        place += 1
+    text = f"{number:.0f}" if place == 0 and number == int(number) else _three(number)
+    return f"{text} {units[place]}"
+
+
+def _three(number: float) -> str:
+    if number >= 99.95:
+        return f"{number:,.0f}"
+    return f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
