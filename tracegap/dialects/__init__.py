@@ -98,6 +98,8 @@ class Marks(Columns):
         What wrote the file, for people: ``PyTorch``, ``ONNX Runtime``.
     shared_clock : bool
         Whether the processes in the file share one clock.
+    track : int32[n] or None
+        Row of `tracks` of each event, where that is not its thread's (asynchronous slices on tracks of their own).
     """
 
     kind: UInt8
@@ -115,6 +117,7 @@ class Marks(Columns):
     producer: str = ""
     shared_clock: bool = True
     problems: tuple[Problem, ...] = ()
+    track: np.ndarray | None = None
 
 
 class Dialect(Protocol):
