@@ -6,7 +6,7 @@ renderers know sections: neither knows an analysis.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tracegap.problems import Problem
@@ -17,8 +17,8 @@ from tracegap.units import Unit
 class Column:
     """One column of a table: a heading, the unit of its values, and the values (None is a blank cell).
 
-    ``bar`` asks renderers that can to draw the lengths beside the numbers. ``name`` columns of trace text are shortened
-    in the middle by renderers of fixed width; others are never cut.
+    ``bar`` asks renderers that can to draw the lengths beside the numbers. Columns of `Unit.TEXT` are shortened in the
+    middle by renderers of fixed width; numbers are never cut. One precision holds for all times of a column.
     """
 
     heading: str
@@ -51,7 +51,8 @@ class Section:
     """The answer of one analysis.
 
     ``lines`` are finished sentences, most important first; ``notes`` say what is inferred, clipped or unknown.
-    ``name`` is the analysis' word (``gaps``), which is also its file, its docs page and ``--section``.
+    ``name`` is the analysis' word (``gaps``), which is also its file, its docs page and ``--section``; ``label`` is a
+    shorter one for the margin of the terminal report (``PATH`` for ``critical_path``), the name itself if empty.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Section:
     lines: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()
+    label: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,11 +101,30 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """A named stretch of time in a lane of a `Chart`, ``[start_ns, end_ns)`` from the chart's start."""
+
+    lane: str
+    name: str
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """What happened when, as bars in lanes: the median step. ``bars`` are grouped by lane, then by start."""
+
+    title: str
+    bars: tuple[Bar, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """Everything one run of ``analyze`` says.
 
     ``tool``, ``trace`` and ``window`` are mappings with the keys of the JSON report; ``results`` maps a key of the JSON
-    report to the result of the analysis that owns it (absent keys are absent metrics).
+    report to the result of the analysis that owns it (absent keys are absent metrics). ``headline`` is the trace in a
+    few words each: producer and device, steps and time, events. ``full`` asks renderers for depth instead of one screen.
     """
 
     tool: Mapping[str, Any]
@@ -113,4 +134,7 @@ class Report:
     results: Mapping[str, Any]
     sections: tuple[Section, ...]
     verdict: Verdict
-    command: tuple[str, ...] = field(default=())
+    command: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
+    chart: Chart | None = None
+    full: bool = False

@@ -1,0 +1,195 @@
+"""The report for a terminal: the verdict first, one screen, depth on demand. The only importer of rich.
+
+One screen is `SCREEN` lines: the tallest section gives up a row, a table or a sentence until all fit. With
+``report.full`` everything is written, under headings.
+"""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from io import StringIO
+
+from rich.console import Console
+from rich.text import Text
+
+from tracegap.problems import Problem, Severity
+from tracegap.renderers.grid import Line, lines
+from tracegap.renderers.names import printable, shorten
+from tracegap.report import Finding, Report, Section
+from tracegap.units import count
+
+NAME = "text"
+SUFFIXES = (".txt",)
+
+SCREEN = 45
+WIDTH = 100
+"""Where nobody says how wide: in a pipe, in a file."""
+
+_INDENT = 2
+_LOSSES = 3
+
+
+def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
+    """Write the report for a terminal of `width` cells, with ANSI colours or without.
+
+    Examples
+    --------
+    >>> from tracegap.report import Report, Verdict
+    >>> verdict = Verdict("nothing stands out: the device is 97.0 % busy", "device")
+    >>> print(render(Report({}, {"source": "a.json"}, {}, (), {}, (), verdict)))
+    tracegap · a.json
+    <BLANKLINE>
+      VERDICT  nothing stands out: the device is 97.0 % busy
+    <BLANKLINE>
+    """
+    width = max(width, 40)
+    margin = _margin(report)
+    top = [*_headline(report, width), (), *_verdict(report, width, margin), ()]
+    bottom = _problems(report, width, margin)
+    if report.full:
+        body = [line for section in report.sections for line in (*_whole(section, width), ())]
+    else:
+        body = _screen(report.sections, width, margin, SCREEN - len(top) - len(bottom))
+    return _written([*top, *body, *bottom], width, colour=colour)
+
+
+def _headline(report: Report, width: int) -> list[Line]:
+    version = str(report.tool.get("version", ""))
+    source = printable(str(report.trace.get("source", "")))
+    facts = [f"tracegap {version}".strip(), source, *map(printable, report.headline)]
+    text = " · ".join(fact for fact in facts if fact)
+    return [((line, "bold"),) for line in _wrap(text, width)]
+
+
+def _margin(report: Report) -> int:
+    labels = ["VERDICT", *(_label(section) for section in report.sections if not report.full)]
+    return _INDENT + max(map(len, labels)) + 2
+
+
+def _label(section: Section) -> str:
+    return printable(section.label or section.name.replace("_", " ")).upper()
+
+
+def _verdict(report: Report, width: int, margin: int) -> list[Line]:
+    out = _beside("VERDICT", _wrap(report.verdict.summary, width - margin), margin, style="bold")
+    for number, finding in enumerate(report.verdict.findings, 1):
+        body = _finding(finding, width - _INDENT - 3, full=report.full)
+        out += _beside(f"{number:>2}", body, _INDENT + 4)
+    return out
+
+
+def _finding(finding: Finding, width: int, *, full: bool) -> list[str]:
+    text = _wrap(finding.text, width)
+    return [*text, *_wrap(f"evidence: {finding.evidence} · tracegap explain {finding.code}", width)] if full else text
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What of a section is shown on one screen: how many sentences, and how many rows of each table."""
+
+    sentences: int
+    rows: tuple[int, ...]
+
+
+def _screen(sections: Sequence[Section], width: int, margin: int, room: int) -> list[Line]:
+    """Write all sections in at most `room` lines, where that can be."""
+    plans = [_Plan(min(len(section.lines), 3), tuple(min(t.brief, t.rows) for t in section.tables)) for section in sections]
+    blocks = [_brief(section, plan, width, margin) for section, plan in zip(sections, plans, strict=True)]
+    while sum(map(len, blocks)) > room:
+        order = sorted(range(len(blocks)), key=lambda place: -len(blocks[place]))
+        for place in order:
+            smaller = _shrink(plans[place])
+            if smaller is not None:
+                plans[place] = smaller
+                blocks[place] = _brief(sections[place], smaller, width, margin)
+                break
+        else:
+            break
+    return [line for block in blocks for line in block]
+
+
+def _shrink(plan: _Plan) -> _Plan | None:
+    """Give up the least: a further table, a row, a sentence, the table; None when a single sentence is left."""
+    shown = [place for place, rows in enumerate(plan.rows) if rows]
+    if len(shown) > 1:
+        return replace(plan, rows=tuple(0 if place == shown[-1] else rows for place, rows in enumerate(plan.rows)))
+    most = max(plan.rows, default=0)
+    if most > 2:
+        return replace(plan, rows=tuple(max(rows - 1, 0) for rows in plan.rows))
+    if plan.sentences > 1:
+        return replace(plan, sentences=plan.sentences - 1)
+    if most and plan.sentences:
+        return replace(plan, rows=tuple(0 for _ in plan.rows))
+    return None
+
+
+def _brief(section: Section, plan: _Plan, width: int, margin: int) -> list[Line]:
+    body: list[Line] = [((line, ""),) for sentence in section.lines[: plan.sentences] for line in _wrap(sentence, width - margin)]
+    for table, rows in zip(section.tables, plan.rows, strict=True):
+        if rows:
+            body += lines(table, width - margin, rows)
+    return [*_margined(_label(section), body, margin), ()] if body else []
+
+
+def _whole(section: Section, width: int) -> list[Line]:
+    """Write a section in full under its heading."""
+    out: list[Line] = [((f"{'':{_INDENT}}{_label(section)}", "bold cyan"), (f"  {printable(section.title)}", "bold"))]
+    inner = width - 2 * _INDENT
+    body: list[Line] = [((line, ""),) for sentence in section.lines for line in _wrap(sentence, inner)]
+    for table in section.tables:
+        if table.rows:
+            body += [(), *lines(table, inner, table.rows)]
+    if section.notes:
+        body.append(())
+        body += [((line, "dim"),) for note in section.notes for line in _wrap(f"~ {note}", inner, hang=2)]
+    return out + [((" " * 2 * _INDENT, ""), *line) if line else () for line in body]
+
+
+def _problems(report: Report, width: int, margin: int) -> list[Line]:
+    problems = sorted(report.problems, key=lambda one: one.severity is not Severity.LOSS)
+    if not problems:
+        return []
+    if report.full:
+        body = [line for one in problems for line in _told(one, width - margin)]
+    else:
+        losses = [one for one in problems if one.severity is Severity.LOSS][:_LOSSES]
+        body = [line for one in losses for line in _wrap(f"{count(one.count)} × {one.code}: {one.message}", width - margin)]
+        others = [f"{count(one.count)} × {one.code}" for one in problems if one not in losses]
+        if others:
+            text = " · ".join(others) + f" · details: tracegap info {report.trace.get('source', 'TRACE')}"
+            body += _wrap(text, width - margin)
+    return _beside("TRACE", body, margin, style="yellow" if problems[0].severity is Severity.LOSS else "dim")
+
+
+def _told(one: Problem, width: int) -> list[str]:
+    out = [*_wrap(f"{count(one.count)} × {one.code}: {one.message}", width), *_wrap(f"  {one.remedy}", width, hang=2)]
+    return [*out, *_wrap(f"  first: {one.example}", width, hang=2)] if one.example else out
+
+
+def _beside(label: str, body: Sequence[str], margin: int, *, style: str = "") -> list[Line]:
+    return _margined(label, [((text, style),) for text in body], margin)
+
+
+def _margined(label: str, body: Sequence[Line], margin: int) -> list[Line]:
+    return [
+        ((f"{'':{_INDENT}}{label if row == 0 else '':<{margin - _INDENT}}", "bold cyan"), *line)
+        for row, line in enumerate(body)
+    ]
+
+
+def _wrap(text: str, width: int, *, hang: int = 0) -> list[str]:
+    """Break a sentence into lines; a word that is longer than a line is shortened in its middle."""
+    words = [shorten([word], width - hang)[0] if len(word) > width - hang else word for word in printable(text).split(" ")]
+    return textwrap.wrap(
+        " ".join(words), width, subsequent_indent=" " * hang, break_on_hyphens=False, break_long_words=True
+    ) or [""]
+
+
+def _written(report: Sequence[Line], width: int, *, colour: bool) -> str:
+    if not colour:
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in report).rstrip("\n") + "\n"
+    out = StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system="standard", highlight=False, no_color=False)
+    for line in report:
+        console.print(Text.assemble(*line), soft_wrap=True)
+    return out.getvalue()
