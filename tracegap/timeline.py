@@ -4,167 +4,19 @@ In: `Events` and the dialect's `Marks`. Out: one frozen `Timeline`, times in nan
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tracegap.columns import Bool, Columns, Int16, Int32, Int64, UInt8
-from tracegap.dialects import Device
-from tracegap.events import NO_ARGUMENT, Argument
-from tracegap.problems import Problem
+from tracegap import lanes, links, stepping
+from tracegap.dialects import Device, Marks
+from tracegap.errors import FormatError
+from tracegap.events import NO_ARGUMENT, NO_TIME, Argument, Events
+from tracegap.kinds import Kind
+from tracegap.problems import Problem, merge
+from tracegap.tables import Flows, Slices, Stages, Steps, Tracks
 
-
-@dataclass(frozen=True, eq=False)
-class Tracks(Columns):
-    """t tracks, in order of role, process and thread.
-
-    Attributes
-    ----------
-    process : int32[t]
-        Index into `Timeline.processes`.
-    role : uint8[t]
-        `tracegap.kinds.Role`.
-    device : int32[t]
-        Index into `Timeline.devices`; −1 on host tracks.
-    ordered : bool[t]
-        Whether its rows happen one after the other by nature.
-    first, last : int32[t]
-        The slices of the track are rows ``first:last`` of `Slices`.
-    label : tuple of str
-        Length t.
-    """
-
-    process: Int32
-    role: UInt8
-    device: Int32
-    ordered: Bool
-    first: Int32
-    last: Int32
-    label: tuple[str, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Slices(Columns):
-    """n slices, sorted by (track, lane, start, −end, file row).
-
-    Attributes
-    ----------
-    name, category : int32[n]
-        Ids into `Timeline.names`; category −1 where the file gives none.
-    track : int32[n]
-        Row of `Tracks`.
-    lane : int16[n]
-        On host tracks the context lanes come first: `Timeline.context_lanes` says how many a track has. Slices of a lane
-        nest or are apart. On device tracks context (annotations) has lanes in front too, and all else is in one lane
-        behind them where overlap is allowed.
-    start, end : int64[n]
-        Nanoseconds from the trace's first event, half-open ``[start, end)``, ``end >= start``.
-    depth : int16[n]
-        0 for a root of its lane.
-    parent : int32[n]
-        The enclosing slice in the same lane; −1 for a root, and on the work lane of device tracks.
-    context : int32[n]
-        The innermost context slice (step, annotation, frame) of the same track open at `start`, itself left out; −1 where none.
-    self_time : int64[n]
-        Its time less its children's (in the same lane).
-    kind : uint8[n]
-        `tracegap.kinds.Kind`.
-    step : int32[n]
-        Row of `Steps`: for host slices the step it starts in (by its thread's step, else by time), for device slices the
-        step that launched it, else the one it starts in; −1 outside all steps.
-    launch : int32[n]
-        The host slice (its innermost: the runtime call) that handed this device slice its work; −1 where unknown.
-    event : int32[n]
-        Row of the event, to cite and to look up arguments.
-    plausible : bool[n]
-        False for slices that are kept out of windows and sums (a wrong time stamp, ten times the median step).
-    runs : bool[n]
-        Whether it runs, as DESIGN section 3 says: device KERNEL, COMM, COPY; host OP, RUNTIME, INPUT, OTHER; an
-        annotation that holds no operator; a frame's on a thread without operators. Implausible slices do not run.
-    """
-
-    name: Int32
-    category: Int32
-    track: Int32
-    lane: Int16
-    start: Int64
-    end: Int64
-    depth: Int16
-    parent: Int32
-    context: Int32
-    self_time: Int64
-    kind: UInt8
-    step: Int32
-    launch: Int32
-    event: Int32
-    plausible: Bool
-    runs: Bool
-
-
-@dataclass(frozen=True, eq=False)
-class Flows(Columns):
-    """Causal arrows from slice to slice, as the file has them; ``kind`` is an index into `Timeline.flow_kinds`."""
-
-    source: Int32
-    target: Int32
-    kind: UInt8
-
-
-@dataclass(frozen=True, eq=False)
-class Steps(Columns):
-    """s steps, by start.
-
-    Attributes
-    ----------
-    number : int64[s]
-        As in the trace (``ProfilerStep#7`` is 7).
-    slice : int32[s]
-        The STEP slice.
-    track : int32[s]
-        Its track.
-    start, end : int64[s]
-        The span, ``[start, end)``.
-    device_end : int64[s]
-        End of the last plausible device slice the step launched; −1 where it launched none.
-    cut : bool[s]
-        Proven cut by the recording, and kept out of statistics.
-    may_be_cut : bool[s]
-        The last one, when nothing proves it whole.
-    """
-
-    number: Int64
-    slice: Int32
-    track: Int32
-    start: Int64
-    end: Int64
-    device_end: Int64
-    cut: Bool
-    may_be_cut: Bool
-
-
-@dataclass(frozen=True, eq=False)
-class Stages(Columns):
-    """Named phases inside steps: one row an annotation on a step's thread, by (step, start, −end).
-
-    Attributes
-    ----------
-    step : int32[g]
-        Row of `Steps`.
-    name : int32[g]
-        Id into `Timeline.names`.
-    slice : int32[g]
-        The annotation (or nn.Module frame) slice.
-    parent : int32[g]
-        Row of the enclosing stage; −1 for the outermost.
-    start, end : int64[g]
-    """
-
-    step: Int32
-    name: Int32
-    slice: Int32
-    parent: Int32
-    start: Int64
-    end: Int64
+__all__ = ["Flows", "Slices", "Stages", "Steps", "Timeline", "Tracks", "Window", "build"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,3 +68,55 @@ class Timeline:
     def arg(self, name: str) -> Argument:
         """Return an argument by its name in the file; one that no event has is empty."""
         return self.args.get(name, NO_ARGUMENT)
+
+
+def build(events: Events, marks: Marks, *, dialect: str, step_name: str | None = None) -> Timeline:
+    """Make the timeline of paired `events` as `marks` reads them.
+
+    Parameters
+    ----------
+    step_name : str, optional
+        A regular expression: host slices whose name it finds are the steps, whatever the dialect says.
+
+    Raises
+    ------
+    FormatError
+        When no row is a timed slice.
+    UsageError
+        When `step_name` is no regular expression, or finds no slice.
+    """
+    rows = np.flatnonzero((marks.kind != Kind.NONE) & (events.duration >= 0) & (events.start != NO_TIME))
+    if not len(rows):
+        raise FormatError("no timed slice: the file holds events, but none with a start and a duration")
+    chosen = lanes.collect(events, marks, rows, step_name=step_name)
+    tracks, slices, nest_problems = lanes.place(chosen, marks)
+    slices, steps = stepping.number(slices, tracks, events, marks, chosen.origin)
+    flows, kinds, launch, flow_problems = links.connect(slices, tracks, events, marks, chosen)
+    slices, steps, step_problems = stepping.attribute(replace(slices, launch=launch), steps, tracks)
+    slices = replace(slices, runs=lanes.runs(slices, tracks))
+    stages = stepping.find_stages(slices, steps, marks.strings, generic=dialect == "chrome")
+    good = slices.plausible
+    timed = good if good.any() else np.ones(len(slices), bool)
+    return Timeline(
+        slices=slices,
+        tracks=tracks,
+        devices=marks.devices,
+        flows=flows,
+        flow_kinds=kinds,
+        steps=steps,
+        stages=stages,
+        names=marks.strings,
+        processes=chosen.processes,
+        dialect=dialect,
+        producer=marks.producer,
+        origin=chosen.origin,
+        start=int(slices.start[timed].min()),
+        end=int(slices.end[timed].max()),
+        args=events.args,
+        provider=None if marks.provider is None else marks.provider[slices.event],
+        shared_clock=marks.shared_clock and not chosen.moved,
+        truncated=events.truncated,
+        problems=merge(
+            (*events.problems, *marks.problems, *chosen.problems, *nest_problems, *flow_problems, *step_problems)
+        ),
+    )
