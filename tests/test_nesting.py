@@ -1,0 +1,83 @@
+"""Lanes, parents and depths of intervals."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracegap.nesting import innermost, nest, self_times
+
+
+def nested(*spans, group=None, open_ended=()):
+    start = np.array([a for a, _ in spans], np.int64)
+    end = np.array([b for _, b in spans], np.int64)
+    flags = np.isin(np.arange(len(spans)), open_ended)
+    return nest(np.array(group if group else [0] * len(spans), np.int32), start, end, flags)
+
+
+def test_a_slice_inside_another_is_its_child():
+    result = nested((0, 9000), (1000, 4000), (2000, 3000), (5000, 9000))
+    assert result.parent.tolist() == [-1, 0, 1, 0]
+    assert result.depth.tolist() == [0, 1, 2, 1]
+
+
+def test_a_slice_that_starts_where_another_ends_is_its_neighbour():
+    result = nested((0, 5000), (5000, 9000), (5000, 5000))
+    assert result.parent.tolist() == [-1, -1, 1]
+
+
+def test_a_zero_length_slice_at_the_end_of_another_is_outside_it():
+    assert nested((0, 5000), (5000, 5000)).parent.tolist() == [-1, -1]
+
+
+def test_a_child_that_sticks_out_by_less_than_a_microsecond_is_clipped():
+    result = nested((0, 5000), (1000, 5999))
+    assert (result.end.tolist(), result.clipped) == ([5000, 5000], 1)
+
+
+def test_a_child_that_sticks_out_by_a_microsecond_spills_to_a_further_lane():
+    result = nested((0, 5000), (1000, 6000), (2000, 7000))
+    assert result.lane.tolist() == [0, 1, 2]
+    assert result.end.tolist() == [5000, 6000, 7000]
+
+
+def test_an_open_ended_frame_is_clipped_to_the_frame_around_it():
+    result = nested((0, 10_000), (2_000, 1_000_000), open_ended=(1,))
+    assert (result.end.tolist(), result.unfinished, result.lane.tolist()) == ([10_000, 10_000], 1, [0, 0])
+
+
+def test_groups_do_not_see_each_other():
+    result = nested((0, 9000), (1000, 2000), group=[0, 1])
+    assert result.parent.tolist() == [-1, -1]
+
+
+def test_innermost_holder_may_cross_an_earlier_one():
+    found = innermost(
+        np.zeros(4, np.int32), np.array([0, 2, 6, 11]), np.array([10, 12, 7, 12]), np.array([True, True, False, False])
+    )
+    assert found.tolist() == [-1, 0, 1, 1]
+
+
+spans = st.lists(st.tuples(st.integers(0, 20_000), st.integers(0, 20_000)), min_size=1, max_size=30)
+
+
+@given(spans)
+def test_slices_of_a_lane_nest_or_are_apart_and_self_times_sum_to_the_union(pairs):
+    rows = sorted(((a, a + d) for a, d in pairs), key=lambda span: (span[0], -span[1]))
+    start = np.array([a for a, _ in rows], np.int64)
+    result = nested(*rows)
+    assert (result.end >= start).all()
+    for row, parent in enumerate(result.parent.tolist()):
+        if parent >= 0:
+            assert result.lane[row] == result.lane[parent]
+            assert start[parent] <= start[row]
+            assert result.end[row] <= result.end[parent]
+    own = self_times(start, result.end, result.parent)
+    assert (own >= 0).all()
+    for lane in set(result.lane.tolist()):
+        mine = np.flatnonzero(result.lane == lane)
+        covered = 0
+        reach = -1
+        for row in mine.tolist():
+            covered += max(0, int(result.end[row]) - max(int(start[row]), reach))
+            reach = max(reach, int(result.end[row]))
+        assert int(own[mine].sum()) == covered
