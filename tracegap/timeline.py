@@ -43,6 +43,7 @@ class Timeline:
 
     ``args`` are columns over event rows: look them up by ``timeline.arg("stream").at(timeline.slices.event)``.
     ``provider`` is int32[n slices] of ids into `names`, or None where the dialect knows no providers.
+    ``file`` says what was read, where that is known, with the keys of the report's ``trace``: source, sha256, bytes, events.
     """
 
     slices: Slices
@@ -64,6 +65,7 @@ class Timeline:
     shared_clock: bool = True
     truncated: bool = False
     problems: tuple[Problem, ...] = ()
+    file: Mapping[str, object] = field(default_factory=dict)
 
     def arg(self, name: str) -> Argument:
         """Return an argument by its name in the file; one that no event has is empty."""
