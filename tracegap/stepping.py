@@ -167,14 +167,14 @@ def _implausible(slices: Slices, steps: Steps) -> NDArray[np.bool_]:
 def find_stages(slices: Slices, steps: Steps, names: tuple[str, ...], *, generic: bool) -> Stages:
     """Return the named phases inside steps, by (step, start, −end).
 
-    Stages are annotations and ``nn.Module`` frames on a step's own thread. In a `generic` trace, which has no
+    Stages are annotations, data loading and ``nn.Module`` frames on a step's own thread. In a `generic` trace, which has no
     annotations, the outermost work of a step is its stages.
     """
     on_step = np.zeros(len(slices), bool)
     known = slices.step >= 0
     on_step[known] = slices.track[known] == steps.track[slices.step[known]]
     module = np.fromiter((name.startswith("nn.Module:") for name in names), bool, len(names))
-    phase = (slices.kind == Kind.ANNOTATION) | ((slices.kind == Kind.FRAME) & module[slices.name])
+    phase = np.isin(slices.kind, (Kind.ANNOTATION, Kind.INPUT)) | ((slices.kind == Kind.FRAME) & module[slices.name])
     if generic and not (on_step & phase).any():
         phase = (slices.kind == Kind.OP) & (slices.depth == 0)
     rows = np.flatnonzero(on_step & phase)
