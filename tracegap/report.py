@@ -124,7 +124,8 @@ class Report:
 
     ``tool``, ``trace`` and ``window`` are mappings with the keys of the JSON report; ``results`` maps a key of the JSON
     report to the result of the analysis that owns it (absent keys are absent metrics). ``headline`` is the trace in a
-    few words each: producer and device, steps and time, events. ``full`` asks renderers for depth instead of one screen.
+    few words each: producer and device, steps and time, events. ``full`` asks renderers for depth instead of one screen;
+    ``schema`` names the JSON Schema of the document. A report without a verdict is an inventory.
     """
 
     tool: Mapping[str, Any]
@@ -133,8 +134,9 @@ class Report:
     problems: tuple[Problem, ...]
     results: Mapping[str, Any]
     sections: tuple[Section, ...]
-    verdict: Verdict
+    verdict: Verdict | None
     command: tuple[str, ...] = ()
     headline: tuple[str, ...] = ()
     chart: Chart | None = None
     full: bool = False
+    schema: str = "tracegap.report/1"

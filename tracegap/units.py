@@ -1,6 +1,8 @@
 """Numbers as people read them: the only place that writes units, and that knows a microsecond from a nanosecond."""
 
+import re
 from collections.abc import Sequence
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
@@ -19,6 +21,8 @@ class Unit(StrEnum):
 
 
 _SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
+_TYPED = re.compile(r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(?P<unit>ns|us|µs|μs|ms|s)?", re.ASCII)
+_TYPED_UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 _ROUNDS_UP = 0.9995
 """From this part of a unit on, three digits round up to one of it."""
 
@@ -36,6 +40,25 @@ def duration(ns: int) -> str:
         if ns >= scale * _ROUNDS_UP:
             return f"{sign}{_three(ns / scale)} {unit}"
     return f"{sign}{ns} ns"
+
+
+def nanoseconds(text: str) -> int:
+    """Read a time that a person typed: ``10ms``, ``1.5 s``, ``250us``, ``40``; a bare number is milliseconds.
+
+    Raises
+    ------
+    ValueError
+        When it is no such time.
+
+    Examples
+    --------
+    >>> nanoseconds("10ms"), nanoseconds("1.5s"), nanoseconds("0.25us"), nanoseconds("25")
+    (10000000, 1500000000, 250, 25000000)
+    """
+    match = _TYPED.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no time: write 10ms, 1.5s, 250us or 800ns")
+    return round(Decimal(match["number"]) * _TYPED_UNITS[match["unit"] or "ms"])
 
 
 def milliseconds(ns: int) -> str:

@@ -34,8 +34,11 @@ def lines(table: Table, width: int, rows: int) -> list[Line]:
     out: list[Line] = [((title, "bold"),)] if own_line and title else []
     if any(headings[id(column)] for column in columns):
         out.append(_heading(columns, bars, widths, headings, bold_first=not own_line))
-    names = {id(column): _names(texts[id(column)], widths[id(column)], table.indent[:shown] if column is columns[0] else ())
-             for column in columns if column.unit is Unit.TEXT}
+    names = {
+        id(column): _names(texts[id(column)], widths[id(column)], table.indent[:shown] if column is columns[0] else ())
+        for column in columns
+        if column.unit is Unit.TEXT
+    }
     for row in range(shown):
         pieces: list[tuple[str, str]] = []
         for column in columns:

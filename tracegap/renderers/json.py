@@ -15,7 +15,6 @@ from tracegap.report import Report
 
 NAME = "json"
 SUFFIXES = (".json",)
-SCHEMA = "tracegap.report/1"
 
 
 def render(report: Report) -> str:
@@ -29,13 +28,13 @@ def render(report: Report) -> str:
     '  "schema": "tracegap.report/1",'
     """
     document = {
-        "schema": SCHEMA,
+        "schema": report.schema,
         "tool": report.tool,
         "trace": report.trace,
         "problems": [_problem(one) for one in report.problems],
-        "window": report.window,
+        **({"window": report.window} if report.window else {}),
         **{key: result for key, result in report.results.items() if result is not None},
-        "verdict": report.verdict,
+        **({} if report.verdict is None else {"verdict": report.verdict}),
     }
     return orjson.dumps(plain(document), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 

@@ -57,7 +57,7 @@ def shorten(names: Sequence[str], width: int) -> list[str]:
 def _bare(name: str) -> str:
     name = name.removeprefix("void ")
     tail = _PARAMETERS.search(name)
-    if not tail or "<" not in name and "::" not in name:
+    if not tail or ("<" not in name and "::" not in name):
         return name
     depth = 0
     for place in range(tail.start(), -1, -1):  # back to the bracket that opens the parameter list
@@ -94,7 +94,9 @@ def _around(name: str, place: int, width: int) -> str:
         return head + ELLIPSIS + name[len(name) - (width - 1 - ends) :]
     tail = ends // 2
     middle = name[start : start + rest - tail]
-    return head + ELLIPSIS + middle + ELLIPSIS + name[len(name) - tail :] if tail else head + ELLIPSIS + middle + ELLIPSIS
+    return (
+        head + ELLIPSIS + middle + ELLIPSIS + name[len(name) - tail :] if tail else head + ELLIPSIS + middle + ELLIPSIS
+    )
 
 
 def _escape(match: re.Match[str]) -> str:

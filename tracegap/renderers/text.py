@@ -44,7 +44,8 @@ def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
     """
     width = max(width, 40)
     margin = _margin(report)
-    top = [*_headline(report, width), (), *_verdict(report, width, margin), ()]
+    verdict = _verdict(report, width, margin)
+    top = [*_headline(report, width), (), *verdict, *([()] if verdict else [])]
     bottom = _problems(report, width, margin)
     if report.full:
         body = [line for section in report.sections for line in (*_whole(section, width), ())]
@@ -71,6 +72,8 @@ def _label(section: Section) -> str:
 
 
 def _verdict(report: Report, width: int, margin: int) -> list[Line]:
+    if report.verdict is None:
+        return []
     out = _beside("VERDICT", _wrap(report.verdict.summary, width - margin), margin, style="bold")
     for number, finding in enumerate(report.verdict.findings, 1):
         body = _finding(finding, width - _INDENT - 3, full=report.full)
@@ -93,7 +96,9 @@ class _Plan:
 
 def _screen(sections: Sequence[Section], width: int, margin: int, room: int) -> list[Line]:
     """Write all sections in at most `room` lines, where that can be."""
-    plans = [_Plan(min(len(section.lines), 3), tuple(min(t.brief, t.rows) for t in section.tables)) for section in sections]
+    plans = [
+        _Plan(min(len(section.lines), 3), tuple(min(t.brief, t.rows) for t in section.tables)) for section in sections
+    ]
     blocks = [_brief(section, plan, width, margin) for section, plan in zip(sections, plans, strict=True)]
     while sum(map(len, blocks)) > room:
         order = sorted(range(len(blocks)), key=lambda place: -len(blocks[place]))
@@ -124,7 +129,9 @@ def _shrink(plan: _Plan) -> _Plan | None:
 
 
 def _brief(section: Section, plan: _Plan, width: int, margin: int) -> list[Line]:
-    body: list[Line] = [((line, ""),) for sentence in section.lines[: plan.sentences] for line in _wrap(sentence, width - margin)]
+    body: list[Line] = [
+        ((line, ""),) for sentence in section.lines[: plan.sentences] for line in _wrap(sentence, width - margin)
+    ]
     for table, rows in zip(section.tables, plan.rows, strict=True):
         if rows:
             body += lines(table, width - margin, rows)
@@ -153,7 +160,9 @@ def _problems(report: Report, width: int, margin: int) -> list[Line]:
         body = [line for one in problems for line in _told(one, width - margin)]
     else:
         losses = [one for one in problems if one.severity is Severity.LOSS][:_LOSSES]
-        body = [line for one in losses for line in _wrap(f"{count(one.count)} × {one.code}: {one.message}", width - margin)]
+        body = [
+            line for one in losses for line in _wrap(f"{count(one.count)} × {one.code}: {one.message}", width - margin)
+        ]
         others = [f"{count(one.count)} × {one.code}" for one in problems if one not in losses]
         if others:
             text = " · ".join(others) + f" · details: tracegap info {report.trace.get('source', 'TRACE')}"
@@ -179,7 +188,9 @@ def _margined(label: str, body: Sequence[Line], margin: int) -> list[Line]:
 
 def _wrap(text: str, width: int, *, hang: int = 0) -> list[str]:
     """Break a sentence into lines; a word that is longer than a line is shortened in its middle."""
-    words = [shorten([word], width - hang)[0] if len(word) > width - hang else word for word in printable(text).split(" ")]
+    words = [
+        shorten([word], width - hang)[0] if len(word) > width - hang else word for word in printable(text).split(" ")
+    ]
     return textwrap.wrap(
         " ".join(words), width, subsequent_indent=" " * hang, break_on_hyphens=False, break_long_words=True
     ) or [""]
@@ -189,7 +200,9 @@ def _written(report: Sequence[Line], width: int, *, colour: bool) -> str:
     if not colour:
         return "\n".join("".join(text for text, _ in line).rstrip() for line in report).rstrip("\n") + "\n"
     out = StringIO()
-    console = Console(file=out, width=width, force_terminal=True, color_system="standard", highlight=False, no_color=False)
+    console = Console(
+        file=out, width=width, force_terminal=True, color_system="standard", highlight=False, no_color=False
+    )
     for line in report:
         console.print(Text.assemble(*line), soft_wrap=True)
     return out.getvalue()

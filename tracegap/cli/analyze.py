@@ -1,0 +1,55 @@
+"""``tracegap analyze TRACE``: where the time goes."""
+
+from typing import Annotated
+
+import typer
+
+from tracegap.cli import options
+from tracegap.cli.output import apart, chosen, emit, status
+
+NAME = "analyze"
+
+
+def run(
+    context: typer.Context,
+    trace: options.Trace,
+    format: options.Format = None,
+    output: options.Output = None,
+    steps: options.Steps = None,
+    between: options.Between = None,
+    whole: options.Whole = False,  # noqa: FBT002
+    step_name: options.StepName = None,
+    wall_clock: Annotated[
+        str | None, typer.Option("--wall-clock", metavar="MS", help="The time of a step without the profiler.")
+    ] = None,
+    section: Annotated[
+        list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section, in full; repeatable.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Everything, not one screen.")] = False,  # noqa: FBT002
+    strict: options.Strict = False,  # noqa: FBT002
+    dialect: options.Dialect = None,
+    max_bytes: options.MaxBytes = None,
+) -> None:
+    """Say where the time of a trace goes: gaps, critical path, overhead."""
+    name = chosen(format, output)
+    apart(output, trace)
+    window = options.step_range(steps), options.time_range(between)
+    clean = options.time("--wall-clock", wall_clock)
+    limit = options.size(max_bytes)
+    from tracegap import pipeline
+
+    pipeline.check_sections(section or ())
+    with status(f"reading {trace}"):
+        timeline = pipeline.load(trace, dialect=dialect, step_name=step_name, strict=strict, max_bytes=limit)
+    with status("analysing"):
+        report = pipeline.analyze(
+            timeline,
+            steps=window[0],
+            between=window[1],
+            whole=whole,
+            wall_clock_ns=clean,
+            sections=section or (),
+            full=full,
+            command=("tracegap", *context.obj),
+        )
+        emit(report, name, output)

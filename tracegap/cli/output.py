@@ -1,0 +1,116 @@
+"""Where reports go: stdout, or a file that is written whole or not at all."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tracegap.errors import UsageError
+from tracegap.renderers import by_suffix, renderer
+from tracegap.report import Report
+
+
+def chosen(format: str | None, output: Path | None) -> str:
+    """Return the format: the one asked for, else the file's, else text.
+
+    Raises
+    ------
+    UsageError
+        When the format is unknown, or a file's suffix names none.
+    """
+    if format is not None:
+        return renderer(format).NAME
+    if output is None or not output.suffix:
+        return "text"
+    named = by_suffix(str(output))
+    if named is None:
+        raise UsageError(f"-o {output}: the suffix {output.suffix} names no format, say --format")
+    return named
+
+
+def apart(output: Path | None, source: str) -> None:
+    """Check, before any work, that the output is not the input and can be there.
+
+    Raises
+    ------
+    UsageError
+        When it is, or its folder is missing.
+    """
+    if output is None:
+        return
+    if source != "-" and output.exists() and Path(source).exists() and output.samefile(source):
+        raise UsageError(f"-o {output} is the trace itself: choose another name")
+    if output.is_dir():
+        raise UsageError(f"-o {output} is a folder: add a file name")
+    if not output.absolute().parent.is_dir():
+        raise UsageError(f"-o {output}: there is no folder {output.parent}")
+
+
+def emit(report: Report, format: str, output: Path | None) -> None:
+    """Write a report in a format to a file, else to stdout: with colour and at its width where that is a terminal."""
+    if format != "text" or output is not None:
+        text = renderer(format).render(report)
+    else:
+        from tracegap.renderers import text as terminal
+
+        if sys.stdout.isatty():
+            width = max(min(shutil.get_terminal_size().columns, 140), 40)
+            # https://no-color.org: any value but the empty one.
+            colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+            text = terminal.render(report, width=width, colour=colour)
+        else:
+            text = terminal.render(report)
+    write(text, output)
+
+
+def write(text: str, output: Path | None) -> None:
+    """Write text to a file, whole or not at all, else to stdout.
+
+    Raises
+    ------
+    UsageError
+        When the file cannot be written.
+    """
+    if output is None:
+        # A terminal of another encoding shows ? for what it lacks; a crash would show nothing.
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="replace")
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        _write_file(text, output)
+    except OSError as error:
+        raise UsageError(f"-o {output}: cannot be written: {error.strerror or error}") from error
+
+
+def _write_file(text: str, output: Path) -> None:
+    target = output.resolve()
+    data = text.encode("utf-8", "replace")
+    if target.exists() and not target.is_file():  # a pipe or a device has no name to move over
+        target.write_bytes(data)
+        return
+    beside = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
+    try:
+        with beside.open("xb") as file:
+            file.write(data)
+        beside.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def status(text: str) -> Iterator[None]:
+    """Show on a terminal's stderr what is being done, and wipe it when that is over."""
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield
+        return
+    print(f"\r{text} …", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

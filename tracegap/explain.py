@@ -1,0 +1,30 @@
+"""All that ``tracegap explain`` can explain: faults of a trace, findings, and the analyses themselves."""
+
+from inspect import getdoc
+
+from tracegap import analyses
+from tracegap.problems import CATALOGUE
+
+
+def catalogue() -> dict[str, str]:
+    """Return the text of every code, its first line a summary.
+
+    Examples
+    --------
+    >>> print(catalogue()["launch-without-kernel"].splitlines()[-1])
+    What to do: Device activity was lost; utilisation is a lower bound. Record fewer steps, or warm the profiler up first.
+    """
+    out = {
+        code: f"{fault.message}\n\n{_SEVERITIES[fault.severity]}\nWhat to do: {fault.remedy}"
+        for code, fault in CATALOGUE.items()
+    }
+    out |= analyses.FINDINGS
+    for analysis in analyses.ANALYSES:
+        out[analysis.NAME] = getdoc(analysis) or analysis.TITLE
+    return out
+
+
+_SEVERITIES = {
+    "info": "Severity: info; nothing that is reported changed.",
+    "loss": "Severity: loss; what is reported may be incomplete.",
+}

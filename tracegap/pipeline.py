@@ -1,0 +1,194 @@
+"""The stages in order: from a file to a timeline, from a timeline to a report. The table of contents of the package.
+
+::
+
+    source ─▶ decode ─▶ events ─▶ dialects ─▶ timeline ─▶ window ─▶ analyses ─▶ report ─▶ renderers
+"""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import tracegap
+from tracegap import analyses, decode, dialects, events, facts
+from tracegap.errors import FormatError, LossError, UsageError
+from tracegap.median_step import chart
+from tracegap.problems import Severity
+from tracegap.renderers import renderer
+from tracegap.report import Report, Section
+from tracegap.source import MAX_BYTES, open_source
+from tracegap.timeline import Timeline, build
+from tracegap.window import choose_window
+
+
+def load(
+    path: str | Path,
+    *,
+    dialect: str | None = None,
+    step_name: str | None = None,
+    strict: bool = False,
+    max_bytes: int | None = None,
+) -> Timeline:
+    """Read a trace into a timeline.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, ``-`` for standard input, or an fsspec URL; plain, gzip, zstd or zip, whatever its name says.
+    dialect : str, optional
+        The profiler that wrote it; by default it is recognised.
+    step_name : str, optional
+        A regular expression: slices with such names are the steps.
+    strict : bool
+        Whether any loss or repair while reading is an error.
+    max_bytes : int, optional
+        How much unpacked text to read at most.
+
+    Raises
+    ------
+    SourceError
+        When the bytes cannot be had.
+    FormatError
+        When they are no trace, or hold no timed slice.
+    LossError
+        When `strict`, and something was lost.
+    UsageError
+        When `dialect` is unknown, or `step_name` fits nothing.
+    """
+    source = open_source(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes)
+    head = decode.read_head(source)
+    spoken = dialects.detect(head, name=dialect)
+    read = events.pair(decode.decode(source, spoken.ARGS))
+    try:
+        timeline = build(read, spoken.mark(read), dialect=spoken.NAME, step_name=step_name)
+    except FormatError as error:
+        raise FormatError(f"{source.name}: {error}") from error
+    if strict:
+        _refuse_loss(source.name, timeline)
+    file = {"source": source.name, "sha256": source.sha256, "bytes": source.packed_size, "events": len(read)}
+    return replace(timeline, file=file)
+
+
+def analyze(
+    trace: str | Path | Timeline,
+    *,
+    steps: tuple[int, int] | None = None,
+    between: tuple[int, int] | None = None,
+    whole: bool = False,
+    wall_clock_ns: int | None = None,
+    sections: Sequence[str] = (),
+    full: bool = False,
+    command: Sequence[str] = (),
+) -> Report:
+    """Say where the time of a trace goes.
+
+    Parameters
+    ----------
+    trace : str, Path or Timeline
+        What `load` reads, or what it returned.
+    steps : (int, int), optional
+        First and last step number to look at, both inclusive.
+    between : (int, int), optional
+        The time to look at, ns from the trace's start, half-open.
+    whole : bool
+        Whether to look at the whole trace and not at its steps.
+    wall_clock_ns : int, optional
+        The time of a step without the profiler, in ns.
+    sections : sequence of str
+        Names of analyses: only these, in full. All by default.
+    full : bool
+        Whether everything is said, not one screen.
+    command : sequence of str
+        The command line that asked, for the report to tell.
+
+    Raises
+    ------
+    UsageError
+        When an option does not fit the trace.
+    """
+    check_sections(sections)
+    timeline = trace if isinstance(trace, Timeline) else load(trace)
+    window = choose_window(timeline, steps=steps, between=between, whole=whole)
+    model = analyses.Model(timeline, window, wall_clock_ns)
+    results: dict[str, Any] = {}
+    told: list[Section] = []
+    for analysis in analyses.ANALYSES:
+        result = analysis.run(model)
+        if result is not None:
+            results[analysis.NAME] = result
+            told.append(analysis.section(result))
+    wanted = set(sections) or results.keys()
+    return Report(
+        tool=_tool(command),
+        trace=facts.trace_facts(timeline),
+        window=facts.window_facts(window),
+        problems=timeline.problems,
+        results={name: result for name, result in results.items() if name in wanted},
+        sections=tuple(section for section in told if section.name in wanted),
+        verdict=analyses.judge(model, results),
+        command=facts.reproduce(tuple(command), timeline.file),
+        headline=facts.headline(timeline, window),
+        chart=chart(timeline, window),
+        full=full or bool(sections),
+    )
+
+
+def inventory(trace: str | Path | Timeline, *, command: Sequence[str] = ()) -> Report:
+    """Say what is in a trace: tracks, kinds, categories, problems; no analysis is run."""
+    timeline = trace if isinstance(trace, Timeline) else load(trace)
+    window = choose_window(timeline)
+    return Report(
+        tool=_tool(command),
+        trace=facts.trace_facts(timeline),
+        window=facts.window_facts(window),
+        problems=timeline.problems,
+        results=facts.contents(timeline),
+        sections=facts.inventory(timeline),
+        verdict=None,
+        command=facts.reproduce(tuple(command), timeline.file),
+        headline=facts.headline(timeline, window),
+        full=True,
+        schema="tracegap.info/1",
+    )
+
+
+def render(report: Report, format: str = "text") -> str:
+    """Write a report as ``text``, ``md``, ``json`` or ``html``.
+
+    Raises
+    ------
+    UsageError
+        When the format is another.
+    """
+    return renderer(format).render(report)
+
+
+def check_sections(names: Sequence[str]) -> None:
+    """Check that all names are analyses.
+
+    Raises
+    ------
+    UsageError
+        When one is not.
+    """
+    known = [analysis.NAME for analysis in analyses.ANALYSES]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"section {name!r} is not known: use one of {', '.join(known)}")
+
+
+def _tool(command: Sequence[str]) -> dict[str, str]:
+    return (
+        {"version": tracegap.__version__, "command": shlex.join(command)}
+        if command
+        else {"version": tracegap.__version__}
+    )
+
+
+def _refuse_loss(name: str, timeline: Timeline) -> None:
+    losses = [one for one in timeline.problems if one.severity is Severity.LOSS]
+    if losses:
+        told = ", ".join(f"{one.count} × {one.code}" for one in losses)
+        raise LossError(f"{name}: strict reading refuses {told}; see tracegap explain {losses[0].code}")
