@@ -71,7 +71,15 @@ def segmentation() -> bytes:
             plain(f"to_nchw_{number}", "Transpose", back, small_last, small),
         ]
 
-    chain = (("Neg", 1300), ("Exp", 1340), ("Softplus", 1330), ("Tanh", 1350), ("HardSigmoid", 1310), ("Sqrt", 1345), ("Clip", 1325))
+    chain = (
+        ("Neg", 1300),
+        ("Exp", 1340),
+        ("Softplus", 1330),
+        ("Tanh", 1350),
+        ("HardSigmoid", 1310),
+        ("Sqrt", 1345),
+        ("Clip", 1325),
+    )
     nodes = [
         conv("stem", 700, [1, 3, 256, 512], first, 3),
         conv("stage1", 3800, first, small, 3),
@@ -111,9 +119,21 @@ def detector() -> bytes:
     coarse, grid, wide, boxes = [1, 64, 40, 40], [1, 64, 80, 80], [1, 128, 80, 80], [1, 84, 8400]
     partitions: list[tuple[str, list[_Node]]] = [
         (npu, [_Node("QNN_0", "QNN_0", 2600, [[1, 3, 640, 640]], [coarse])]),
-        (cpu, [_Node("resize_1", "Resize", 1700, [coarse], [grid]), _Node("concat_1", "Concat", 600, [grid, grid], [wide])]),
+        (
+            cpu,
+            [
+                _Node("resize_1", "Resize", 1700, [coarse], [grid]),
+                _Node("concat_1", "Concat", 600, [grid, grid], [wide]),
+            ],
+        ),
         (npu, [_Node("QNN_1", "QNN_1", 2100, [wide], [coarse])]),
-        (cpu, [_Node("resize_2", "Resize", 1600, [coarse], [grid]), _Node("concat_2", "Concat", 700, [grid, grid], [wide])]),
+        (
+            cpu,
+            [
+                _Node("resize_2", "Resize", 1600, [coarse], [grid]),
+                _Node("concat_2", "Concat", 700, [grid, grid], [wide]),
+            ],
+        ),
         (npu, [_Node("QNN_2", "QNN_2", 2000, [wide], [[1, 16, 4, 8400]])]),
         (cpu, [_Node("dfl_softmax", "Softmax", 2100, [[1, 16, 4, 8400]], [[1, 16, 4, 8400]])]),
         (npu, [_Node("QNN_3", "QNN_3", 1300, [[1, 16, 4, 8400]], [boxes])]),
@@ -191,7 +211,10 @@ def _stage(name: str, start: int, microseconds: int) -> list[Span]:
 
 def _session(rows: list[Span]) -> bytes:
     """Write an ONNX Runtime profile: a bare array, whole µs, children before the slices around them."""
-    start = [("Session", "model_loading_uri", 3, 640, {}), ("Session", "session_initialization", 700, 1_900, {})]
+    start: list[Span] = [
+        ("Session", "model_loading_uri", 3, 640, {}),
+        ("Session", "session_initialization", 700, 1_900, {}),
+    ]
     lines = []
     for cat, name, begin, end, args in [*start, *sorted(rows, key=lambda row: (row[3], -row[2]))]:
         place = f'"cat" : "{cat}","pid" :7300,"tid" :7300,"dur" :{end - begin},"ts" :{begin},"ph" : "X"'

@@ -46,7 +46,9 @@ def _write(name: str, steps: list[tuple[int, int]], slices: list[tuple[str, int,
     if any(thread == LOADER for _, thread, _, _ in slices):
         threads[LOADER] = f"thread {LOADER} (loader)"
     events = kineto.process(PROCESS, "CPU", threads)
-    for number, (label, thread, start, end) in enumerate(sorted([*marks, *slices], key=lambda row: (row[2], -row[3])), 1):
+    for number, (label, thread, start, end) in enumerate(
+        sorted([*marks, *slices], key=lambda row: (row[2], -row[3])), 1
+    ):
         args = {"External id": number, "Record function id": 0, "Ev Idx": number}
         events.append(kineto.slice_("user_annotation", label, PROCESS, thread, start + _MARGIN, end + _MARGIN, args))
     return kineto.document(events, end=steps[-1][1] + 2 * _MARGIN, name=name)
