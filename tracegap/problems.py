@@ -87,7 +87,154 @@ def _loss(message: str, remedy: str) -> Fault:
 
 
 CATALOGUE: dict[str, Fault] = {
-    # decode.py and events.py
+    # unpack.py
+    "byte-order-mark": _info(
+        "The text starts with a byte order mark, which JSON does not allow.",
+        "Nothing to do: it was skipped.",
+    ),
+    "other-encoding": _info(
+        "The text is not in UTF-8, the only encoding of JSON; it was converted.",
+        "Nothing to do; byte offsets mean the converted text. Save the trace as UTF-8.",
+    ),
+    "truncated-archive": _loss(
+        "The archive ends too early; what could be unpacked was used.",
+        "Copy the file again, or record again: events at its end are missing.",
+    ),
+    "damaged-archive": _loss(
+        "The archive is damaged; what stands before the damage was used.",
+        "Copy the file again, or record again: events behind the damage are missing.",
+    ),
+    "archive-checksum": _loss(
+        "The archive's check sum or length does not fit what was unpacked; all of it was used.",
+        "Some bytes may be wrong. Copy the file again.",
+    ),
+    "archive-tail": _info(
+        "Something that is not packed data stands behind the archive and was ignored.",
+        "Nothing to do, unless you joined files: then unpack them one by one.",
+    ),
+    # chunks.py, elements.py and salvage.py
+    "json-lines": _info(
+        "The file has one event a line instead of an array.",
+        "Nothing to do: all lines were read.",
+    ),
+    "repeated-events": _info(
+        "The key `traceEvents` occurs more than once; the events of all were read.",
+        "Look at how the file was joined; other tools use the last one only.",
+    ),
+    "damaged-header": _loss(
+        "Parts of the header, the keys beside `traceEvents`, are not valid JSON and were left out.",
+        "Device properties or the origin of time may be missing. Report it to the writer of the trace.",
+    ),
+    "truncated-trace": _loss(
+        "The text ends before the JSON does; all complete events were used.",
+        "The program ended before its profiler had written all. Steps at the end may be cut.",
+    ),
+    "second-document": _loss(
+        "Events of a second document stand behind the first one in the file; they were left out.",
+        "Two recordings were appended to one file: split it and analyse them one by one.",
+    ),
+    "trailing-garbage": _info(
+        "Text behind the end of the trace was ignored.",
+        "Nothing to do.",
+    ),
+    "trailing-nul": _info(
+        "Zero bytes behind the end of the trace were ignored.",
+        "Nothing to do: the file was allocated longer than it was written.",
+    ),
+    "skipped-event": _loss(
+        "Events that are damaged beyond repair, or cut off, were left out.",
+        "Look at the named byte. If several programs write to one file, give each its own.",
+    ),
+    "skipped-text": _loss(
+        "Text between events that makes no sense was left out.",
+        "Look at the named byte. If several programs write to one file, give each its own.",
+    ),
+    "not-an-object": _loss(
+        "Items of the event list that are no objects were left out.",
+        "Look at what wrote them; they carry no event.",
+    ),
+    "stray-comma": _info(
+        "Commas with nothing behind them were ignored.",
+        "Nothing to do: nothing was lost.",
+    ),
+    "missing-comma": _info(
+        "Commas were missing and supplied.",
+        "Nothing to do: nothing was lost.",
+    ),
+    "bare-quote": _info(
+        "Events with unescaped quotes inside a text; they were taken as part of it.",
+        "Check the named event's name. Newer versions of the profiler escape them.",
+    ),
+    "doubled-quotes": _info(
+        "Events with a text in doubled quotes; the inner ones were dropped.",
+        "Nothing to do.",
+    ),
+    "missing-quote": _info(
+        "Events with a key that lacks a quote; it was supplied.",
+        "Nothing to do.",
+    ),
+    "bare-value": _info(
+        "Events with a value that is no JSON; it was taken as text.",
+        "Check the named event.",
+    ),
+    "not-a-number": _info(
+        "Events with NaN or Infinity, which JSON does not have; the value counts as missing.",
+        "Check the named event; a missing time is counted apart.",
+    ),
+    "control-byte": _info(
+        "Events with raw control bytes or line ends inside a text; they were kept as such.",
+        "Nothing to do: nothing was lost.",
+    ),
+    "invalid-escape": _info(
+        "Events with a backslash that escapes nothing, as in a Windows path; it was kept as a backslash.",
+        "Nothing to do. Newer versions of the profiler escape it.",
+    ),
+    "bad-utf8": _info(
+        "Events with bytes that are not UTF-8; each was replaced by U+FFFD.",
+        "Names that differ only in those bytes become one.",
+    ),
+    "lone-surrogate": _info(
+        "Events with half of a surrogate pair; it was replaced by U+FFFD.",
+        "Names that differ only there become one.",
+    ),
+    "deep-nesting": _loss(
+        "Events with arguments nested more than 200 levels deep; what is deeper was left out.",
+        "Nothing to do: no analysis reads that deep.",
+    ),
+    # decode.py
+    "no-time": _loss(
+        "Events whose time stamp or duration is missing, no number, or beyond 64 bits of nanoseconds.",
+        "They count nowhere. Look at the named event.",
+    ),
+    "negative-duration": _loss(
+        "Slices with a duration below zero were dropped.",
+        "The writer's clock went back; look at the named event.",
+    ),
+    "no-duration": _loss(
+        "Complete events (X) without a duration were dropped as slices.",
+        "They were still running when the recording stopped, or the writer left the duration out.",
+    ),
+    "odd-arguments": _info(
+        "Events whose arguments are no object; they were read without them.",
+        "Nothing to do.",
+    ),
+    "long-integer": _info(
+        "Integers of over 64 bits where a number is expected; they count as missing.",
+        "Nothing to do: texts keep such numbers exactly.",
+    ),
+    # events.py
+    "begin-without-end": _loss(
+        "Begin events (B, b, S) that no end event belongs to; their slices have no duration and were dropped.",
+        "They were still running when the recording stopped, or an end was lost.",
+    ),
+    "end-without-begin": _loss(
+        "End events (E, e, F) that no begin event belongs to were ignored.",
+        "They began before the recording did, or a begin was lost.",
+    ),
+    "end-before-begin": _loss(
+        "Begin and end events in the wrong order of time; the slice was dropped.",
+        "The writer's clock went back; look at the named event.",
+    ),
     # timeline.py
     "launch-without-kernel": _loss(
         "Launch calls carry a correlation id, but no device slice in the trace has it.",

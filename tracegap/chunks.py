@@ -1,0 +1,238 @@
+"""The walk over a trace's text: header keys, the event array in chunks, and what stands behind.
+
+In: a `Source` and a function that parses ``[element,…]``. Out: what that function returned, chunk after chunk, in file
+order. The object form may have its keys in any order; where its structure is damaged, the events are searched for.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from tracegap.elements import MAX_ELEMENT, NOT_JSON, Elements
+from tracegap.errors import FormatError
+from tracegap.foreign import describe
+from tracegap.problems import Problem, merge, problem
+from tracegap.salvage import end_of, mend
+from tracegap.source import Source
+from tracegap.window import Window
+
+CHUNK_BYTES = 1 << 20
+MAX_HEADER_VALUE = 1 << 20
+"""Longer values of the header are left out."""
+
+_SPACE = b" \t\r\n"
+_NEAR = 1 << 16
+_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
+_KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*', re.DOTALL)
+_SCALAR = re.compile(rb"[^\s,\]}]+")
+_EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
+
+T = TypeVar("T")
+
+
+class Walk(Generic[T]):
+    """One pass over the text; iterate it once.
+
+    Parameters
+    ----------
+    source : Source
+    parse : callable
+        ``[element,…]`` as bytes to a value; raises `tracegap.elements.NOT_JSON` if it is none.
+    chunk_bytes : int
+        How much is parsed in one go.
+
+    Attributes
+    ----------
+    header : dict
+        Top-level keys beside ``traceEvents``, as far as the walk has come; values over 1 MB are left out.
+    bare : bool
+        Whether the file is a bare array, or one event a line.
+    truncated : bool
+        Whether the text ends before the JSON does.
+    size : int
+        Bytes of text, once the walk is over.
+    """
+
+    def __init__(self, source: Source, parse: Callable[[bytes], T], *, chunk_bytes: int = CHUNK_BYTES) -> None:
+        self.header: dict[str, Any] = {}
+        self.bare = False
+        self.truncated = False
+        self.size = 0
+        self._source, self._parse, self._chunk_bytes = source, parse, chunk_bytes
+        self._window = Window(source)
+        self._problems: list[Problem] = []
+        self._chunks = 0
+        self._events = ""
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What was met so far, merged by code."""
+        return merge([*self._window.stream.problems, *self._problems])
+
+    def __iter__(self) -> Iterator[T]:
+        window = self._window
+        first = window.skip(_SPACE + b"\0")
+        beginning = window.text[window.at : window.at + 4096]
+        if first == b"[":
+            self.bare = True
+            window.at += 1
+            yield from self._array()
+        elif first == b"{" and self._is_line():
+            self.bare = True
+            self._note("json-lines", window.offset)
+            yield from self._array(lines=True)
+        elif first == b"{":
+            window.at += 1
+            yield from self._object()
+        if not self._chunks:
+            raise FormatError(f"{self._source.name}: {describe(beginning, self.header, self._events)}")
+        self._trailing()
+        self.size = window.offset
+        if self.truncated:
+            self._note("truncated-trace", self.size)
+
+    def _note(self, code: str, offset: int, count: int = 1) -> None:
+        self._problems.append(problem(code, count, f"byte {offset:,}"))
+
+    def _array(self, *, lines: bool = False) -> Iterator[T]:
+        self._events = "["
+        elements = Elements(self._window, self._parse, chunk_bytes=self._chunk_bytes, lines=lines)
+        try:
+            for value in elements:
+                self._chunks += 1
+                yield value
+        finally:
+            self.truncated |= elements.truncated
+            self._problems += elements.problems
+
+    def _is_line(self) -> bool:
+        """Whether the object here is an event itself, and so the file one event a line."""
+        window = self._window
+        window.fill(self._chunk_bytes)
+        end = end_of(window.text, window.at)
+        try:
+            first = msgspec.json.decode(window.text[window.at : end]) if end else {}
+        except NOT_JSON:
+            return False
+        return "ph" in first and "traceEvents" not in first
+
+    # The object form.
+
+    def _object(self) -> Iterator[T]:
+        """Read the members of the top-level object, whose brace is behind us."""
+        window = self._window
+        while letter := window.skip(_SPACE + b","):
+            if letter == b"}":
+                window.at += 1
+                return
+            start = window.offset
+            key = self._key()
+            if key == "traceEvents" and window.skip(_SPACE) == b"[":
+                if self._events == "[":
+                    self._note("repeated-events", start)
+                window.at += 1
+                yield from self._array()
+                continue
+            value = None if key is None else self._value()
+            if value is None:
+                if not self._search_events(start):
+                    return
+            elif key == "traceEvents":
+                self._events = value[:1].decode("latin-1")
+            elif key is not None:
+                self._keep(key, value, start)
+        self.truncated = True
+
+    def _key(self) -> str | None:
+        window = self._window
+        window.fill(_NEAR)
+        match = _KEY.match(window.text, window.at)
+        if match is None:
+            return None
+        window.at = match.end()
+        return match[1].decode("utf-8", "replace")
+
+    def _keep(self, key: str, value: bytes, start: int) -> None:
+        if not value:
+            return
+        try:
+            self.header[key] = msgspec.json.decode(value)
+        except NOT_JSON:
+            self._note("damaged-header", start)
+            mended = mend(value, 0, len(value)) if value.startswith(b"{") else None
+            if mended is not None:
+                self.header[key] = msgspec.json.decode(mended.text)
+
+    def _search_events(self, start: int) -> bool:
+        """Go to ``"traceEvents": [`` behind byte `start`, where the members make no sense; False if there is none."""
+        window = self._window
+        window.seek(start)
+        while True:
+            window.fill(self._chunk_bytes)
+            match = _EVENTS.search(window.text, window.at)
+            if match:
+                self._note("damaged-header", start)
+                window.at = match.start()
+                return True
+            if window.ended:
+                break
+            window.at = max(window.at + 1, len(window.text) - _NEAR)
+        window.at = len(window.text)
+        if self._chunks:
+            self._note("damaged-header", start)
+        self.truncated = True
+        return False
+
+    def _value(self) -> bytes | None:
+        """Read a value; empty if it is longer than `MAX_HEADER_VALUE`, None if it has no end."""
+        window = self._window
+        letter = window.skip(_SPACE)
+        window.fill(_NEAR)
+        if letter not in (b"{", b"[", b'"'):
+            match = _SCALAR.match(window.text, window.at)
+            window.at = match.end() if match else window.at
+            return match[0] if match else None
+        start = window.offset
+        depth = 0
+        at = window.offset
+        while True:
+            stuck = False
+            for token in _TOKEN.finditer(window.text, at - window.base):
+                letter = token[0]
+                if letter == b'"':
+                    at, stuck = window.base + token.start(), True
+                    break
+                at = window.base + token.end()
+                depth += (letter in b"{[") - (letter in b"}]")
+                if depth == 0:
+                    window.at = at - window.base
+                    begin = start - window.base
+                    return window.text[begin : window.at] if 0 <= begin and at - start <= MAX_HEADER_VALUE else b""
+            if window.ended or (stuck and window.base + len(window.text) - at > MAX_ELEMENT):
+                return None
+            at = at if stuck else window.base + len(window.text)
+            if at - start > MAX_HEADER_VALUE:
+                window.at = at - window.base
+            window.grow(self._chunk_bytes)
+
+    def _trailing(self) -> None:
+        """Say what stands behind the document."""
+        window = self._window
+        window.skip(_SPACE)
+        start = window.offset
+        letter = window.skip(_SPACE + b"\0")
+        if not letter:
+            if window.offset > start:
+                self._note("trailing-nul", start)
+            return
+        start, events = window.offset, 0
+        while window.fill(1):
+            window.fill(self._chunk_bytes)
+            events += len(re.findall(rb'"ph"\s*:', window.text[window.at :]))
+            window.at = len(window.text)
+        if events:
+            self._note("second-document", start, events)
+        else:
+            self._note("trailing-garbage", start)
