@@ -37,6 +37,7 @@ def _version(asked: bool) -> None:  # noqa: FBT001 - typer calls it with the fla
 @app.callback(invoke_without_command=True)
 def _root(
     context: typer.Context,
+    *,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,

@@ -13,11 +13,12 @@ NAME = "analyze"
 def run(
     context: typer.Context,
     trace: options.Trace,
+    *,
     format: options.Format = None,
     output: options.Output = None,
     steps: options.Steps = None,
     between: options.Between = None,
-    whole: options.Whole = False,  # noqa: FBT002
+    whole: options.Whole = False,
     step_name: options.StepName = None,
     wall_clock: Annotated[
         str | None, typer.Option("--wall-clock", metavar="MS", help="The time of a step without the profiler.")
@@ -25,8 +26,8 @@ def run(
     section: Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section, in full; repeatable.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Everything, not one screen.")] = False,  # noqa: FBT002
-    strict: options.Strict = False,  # noqa: FBT002
+    full: Annotated[bool, typer.Option("--full", help="Everything, not one screen.")] = False,
+    strict: options.Strict = False,
     dialect: options.Dialect = None,
     max_bytes: options.MaxBytes = None,
 ) -> None:

@@ -13,10 +13,11 @@ NAME = "info"
 def run(
     context: typer.Context,
     trace: options.Trace,
-    json: Annotated[bool, typer.Option("--json", help="Write it as JSON.")] = False,  # noqa: FBT002
+    *,
+    json: Annotated[bool, typer.Option("--json", help="Write it as JSON.")] = False,
     output: options.Output = None,
     step_name: options.StepName = None,
-    strict: options.Strict = False,  # noqa: FBT002
+    strict: options.Strict = False,
     dialect: options.Dialect = None,
     max_bytes: options.MaxBytes = None,
 ) -> None:

@@ -55,7 +55,7 @@ def renderer(name: str) -> Renderer:
     """
     for format in RENDERERS:
         if format.name == name:
-            module: Renderer = import_module(format.module)  # type: ignore[assignment]
+            module: Renderer = import_module(format.module)
             return module
     raise UsageError(f"format {name!r} is not known: use one of {', '.join(format.name for format in RENDERERS)}")
 

@@ -6,7 +6,6 @@ cursor, reorder the line or cannot be encoded are written as escapes; each rende
 
 import re
 from collections.abc import Sequence
-from os.path import commonprefix
 
 # C0 and C1 controls, line and paragraph separators, zero-width and bidirectional controls (Unicode UAX #9), byte order
 # mark, tags, and lone surrogates, which no encoding can write.
@@ -48,7 +47,7 @@ def shorten(names: Sequence[str], width: int) -> list[str]:
     for rows in groups.values():
         alike = sorted({bare[row] for row in rows})
         if len(alike) > 1:
-            shared = len(commonprefix(alike))
+            shared = _shared(alike[0], alike[-1])  # of all, since they are sorted
             for row in rows:
                 short[row] = _around(bare[row], shared, width)
     return short
@@ -81,6 +80,13 @@ def _middle(name: str, width: int) -> str:
     head = width // 2
     tail = max(width - 1 - head, 0)
     return name[:head] + ELLIPSIS + name[len(name) - tail :] if tail else name[: max(width - 1, 0)] + ELLIPSIS
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many letters two different names begin with alike."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 def _around(name: str, place: int, width: int) -> str:
