@@ -42,7 +42,9 @@ _OF_KIND = {
     Kind.COPY: Cause.COPY,
 }
 
-_ALLOCATOR = re.compile(r"^(cuda|hip|cu|musa|acl(rt)?)_?(Malloc|MemAlloc|Free|MemFree|HostAlloc|HostMalloc|MemCreate|MemMap)", re.IGNORECASE)
+_ALLOCATOR = re.compile(
+    r"^(cuda|hip|cu|musa|acl(rt)?)_?(Malloc|MemAlloc|Free|MemFree|HostAlloc|HostMalloc|MemCreate|MemMap)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +110,7 @@ def busy_by_track(timeline: Timeline, start: int, end: int) -> tuple[NDArray[np.
         starts.append(left.start)
         ends.append(left.end)
     merged = np.concatenate((track[untouched], *tracks)).astype(np.int32)
-    sets = Intervals(
-        np.concatenate((busy.start[untouched], *starts)), np.concatenate((busy.end[untouched], *ends))
-    )
+    sets = Intervals(np.concatenate((busy.start[untouched], *starts)), np.concatenate((busy.end[untouched], *ends)))
     order = np.lexsort((sets.start, merged))
     return merged[order], Intervals(sets.start[order], sets.end[order])
 
@@ -249,7 +249,7 @@ def enclosing(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[n
     jump = np.append(np.where(parent >= 0, parent, nowhere), nowhere).astype(np.int32)
     here = np.flatnonzero(wanted)
     jump[here] = here
-    while True:
+    for _ in range(nowhere.bit_length()):
         further = jump[jump]
         if np.array_equal(further, jump):
             break

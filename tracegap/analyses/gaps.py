@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tracegap import activity, intervals
 from tracegap.activity import Rows
-from tracegap.analyses import Model
+from tracegap.analyses.contract import Model
 from tracegap.causes import Cause
 from tracegap.intervals import Intervals
 from tracegap.report import Column, Section, Table
@@ -131,7 +131,9 @@ def section(result: Gaps) -> Section:
     lines = [_sentence(device) for device in result.devices]
     whole = result.everything
     if result.devices:
-        lines.append(f"Nothing at all ran, on no device and no thread, for {duration(whole.idle_ns)} ({ratio(whole.idle_ratio)}).")
+        lines.append(
+            f"Nothing at all ran, on no device and no thread, for {duration(whole.idle_ns)} ({ratio(whole.idle_ratio)})."
+        )
     else:
         lines.append(
             f"The trace has no device; no thread ran for {duration(whole.idle_ns)} of the window"
@@ -177,9 +179,7 @@ def _devices(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> lis
     return found
 
 
-def _told(
-    timeline: Timeline, window: Window, rows: Rows, idle: Intervals
-) -> tuple[tuple[Gap, ...], tuple[Group, ...]]:
+def _told(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tuple[tuple[Gap, ...], tuple[Group, ...]]:
     """Return the longest gaps and all groups of gaps; `rows` are the slices that bound them."""
     slices = timeline.slices
     before = np.where(idle.start > window.start, last_ended(timeline, rows, idle.start), -1)
@@ -266,7 +266,9 @@ def _times(number: int) -> str:
 
 def _between(before: Slice | None, after: Slice | None) -> str:
     made = f" ({after.operator})" if after and after.operator else ""
-    return (f", after {before.name}" if before else ", first") + (f", before {after.name}{made}" if after else ", to the end")
+    return (f", after {before.name}" if before else ", first") + (
+        f", before {after.name}{made}" if after else ", to the end"
+    )
 
 
 def _tables(where: str, idle: int, told: Everything | DeviceGaps) -> list[Table]:
@@ -290,8 +292,12 @@ def _tables(where: str, idle: int, told: Everything | DeviceGaps) -> list[Table]
         columns=(
             Column("at", Unit.NANOSECONDS, tuple(gap.start_ns for gap in told.top)),
             Column("length", Unit.NANOSECONDS, tuple(gap.duration_ns for gap in told.top), bar=True),
-            Column("after", Unit.TEXT, tuple(_edge(gap.before.name if gap.before else None, "(start)") for gap in told.top)),
-            Column("before", Unit.TEXT, tuple(_edge(gap.after.name if gap.after else None, "(end)") for gap in told.top)),
+            Column(
+                "after", Unit.TEXT, tuple(_edge(gap.before.name if gap.before else None, "(start)") for gap in told.top)
+            ),
+            Column(
+                "before", Unit.TEXT, tuple(_edge(gap.after.name if gap.after else None, "(end)") for gap in told.top)
+            ),
             Column("launched by", Unit.TEXT, tuple(_launcher(gap.after) for gap in told.top)),
         ),
         total=told.count,

@@ -1,0 +1,36 @@
+"""What an analysis is given, and what it must have."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tracegap.report import Section
+from tracegap.timeline import Timeline, Window
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What an analysis is given: the timeline and the window of it that is analysed.
+
+    ``wall_clock_ns`` is the time of a step without the profiler, where the user knows it.
+    """
+
+    timeline: Timeline
+    window: Window
+    wall_clock_ns: int | None = None
+
+
+class Analysis(Protocol):
+    """What a module of this folder has."""
+
+    NAME: str
+    """Its word: file name, key of the JSON report, ``--section``."""
+    TITLE: str
+    """Its heading in the report."""
+
+    def run(self, model: Model) -> Any:
+        """Return the result: a frozen dataclass whose fields are the JSON keys; None where the question makes no sense."""
+        ...
+
+    def section(self, result: Any) -> Section:
+        """Say the result in sentences and tables."""
+        ...
