@@ -5,9 +5,10 @@ skips the rest; times stay text until `tracegap.decimals` reads them exactly. A 
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from operator import attrgetter
+from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 import numpy as np
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from tracegap.decimals import times
 from tracegap.events import NO_TIME, Argument, ArgType, Thread
-from tracegap.problems import Problem, problem
 
 RARE = {"bp": ArgType.TEXT, "bind_id": ArgType.TEXT, "flow_in": ArgType.INT, "flow_out": ArgType.INT, "s": ArgType.TEXT}
 """Top-level fields that few events have."""
@@ -49,29 +49,30 @@ class Block:
     metadata: tuple[tuple[int, str, int, object], ...]
     faults: tuple[tuple[str, int, int], ...]
 
+    def __len__(self) -> int:
+        return len(self.phase)
 
-class _Ids(dict[_K, int], Generic[_K]):
-    """Number keys in order of appearance; `None` has −1."""
+
+class _Ids(dict[_K | None, int], Generic[_K]):
+    """Numbers for keys in order of appearance; `None` has −1."""
+
+    def __init__(self) -> None:
+        super().__init__({None: -1})
 
     def __missing__(self, key: _K) -> int:
-        self[key] = number = len(self)
+        self[key] = number = len(self) - 1
         return number
 
-
-class _Names(_Ids[str | None]):
-    """Numbers for strings, with −1 for `None`."""
-
-    def __missing__(self, key: str | None) -> int:
-        number = -1 if key is None else len(self) - (None in self)
-        self[key] = number
-        return number
+    def keys_in_order(self) -> list[_K]:
+        """Return the keys, each at the place of its number."""
+        return [key for key in self if key is not None]
 
 
 class _Texts(dict[bytes, int]):
     """JSON text of a value to the number of its string; other values keep their text."""
 
-    def __init__(self, names: _Names) -> None:
-        super().__init__()
+    def __init__(self, names: _Ids[str]) -> None:
+        super().__init__({_NULL: -1})
         self._names = names
 
     def __missing__(self, raw: bytes) -> int:
@@ -97,9 +98,9 @@ class BlockParser:
     def __init__(self, args: Mapping[str, ArgType]) -> None:
         self.args = dict(args)
         self.rare = RARE
-        self._names = _Names()
+        self._names: _Ids[str] = _Ids()
         self._texts = _Texts(self._names)
-        self._ids = _Names()
+        self._ids: _Ids[_Scalar] = _Ids()
         self._threads: _Ids[tuple[_Scalar, _Scalar]] = _Ids()
         self._phases = _Phases()
         self._slots = {name: f"a{place}" for place, name in enumerate(self.args)}
@@ -110,7 +111,7 @@ class BlockParser:
     def _schema(self) -> Any:
         arguments = msgspec.defstruct(
             "Arguments",
-            [(slot, _TYPES[self.args[name]], _default(self.args[name])) for name, slot in self._slots.items()],
+            [(slot, _TYPES[self.args[name]], None) for name, slot in self._slots.items()],
             rename={slot: name for name, slot in self._slots.items()},
             gc=False,
         )
@@ -129,31 +130,21 @@ class BlockParser:
             ("id", _Scalar, None),
             ("id2", identity | None, None),
             ("args", arguments | None, None),
-            *((name, _TYPES[kind], _default(kind)) for name, kind in self.rare.items()),
+            *((name, _TYPES[kind], None) for name, kind in self.rare.items()),
         ]
         return msgspec.defstruct("Event", fields, gc=False)
 
-    @property
-    def strings(self) -> Iterator[str]:
+    def strings(self) -> tuple[str, ...]:
         """Names, categories and text arguments, by number."""
-        return (text for text in self._names if text is not None)
+        return tuple(self._names.keys_in_order())
 
-    @property
-    def ids(self) -> Iterator[int | str]:
+    def ids(self) -> tuple[int | str, ...]:
         """Ids of asynchronous events and flows, by number."""
-        return (one for one in self._ids if one is not None)
+        return tuple(_whole(one) for one in self._ids.keys_in_order())
 
-    def threads(self) -> Iterator[Thread]:
+    def threads(self) -> tuple[Thread, ...]:
         """Threads, by number."""
-        return (Thread(_whole(process), _whole(thread)) for process, thread in self._threads)
-
-    def problems(self, blocks: Iterable[Block]) -> Iterator[Problem]:
-        """What was odd in the blocks, with the event's number in the file."""
-        base = 0
-        for block in blocks:
-            for code, count, row in block.faults:
-                yield problem(code, count, f"event {base + row:,}")
-            base += len(block.phase)
+        return tuple(Thread(_whole(process), _whole(thread)) for process, thread in self._threads.keys_in_order())
 
     def parse(self, text: bytes) -> Block:
         """Parse ``[event,…]``.
@@ -172,20 +163,22 @@ class BlockParser:
         return self._block(events, metadata, faults)
 
     def _block(self, events: list[Any], metadata: Any, faults: list[tuple[str, int, int]]) -> Block:
-        phase = _numbered(self._phases, [event.ph for event in events], np.uint8)
-        read = times([event.ts for event in events], [event.dur for event in events])
+        durations = _cells(events, "dur")
+        phase = _numbered(self._phases, _cells(events, "ph"), np.uint8)
+        read = times(_cells(events, "ts"), durations)
+        threads = list(zip(_cells(events, "pid"), _cells(events, "tid"), strict=True))
         return Block(
             phase=phase,
-            name=_numbered(self._names, [event.name for event in events], np.int32),
-            category=_numbered(self._names, [event.cat for event in events], np.int32),
-            thread=_numbered(self._threads, [(event.pid, event.tid) for event in events], np.int32),
+            name=_numbered(self._names, _cells(events, "name"), np.int32),
+            category=_numbered(self._names, _cells(events, "cat"), np.int32),
+            thread=_numbered(self._threads, threads, np.int32),
             start=read.start,
             duration=read.duration,
-            id=_numbered(self._ids, [_identity(event) for event in events], np.int32),
-            args=self._arguments(self._slots, self.args, [event.args or self._no_args for event in events], faults),
+            id=_numbered(self._ids, _identities(events), np.int32),
+            args=self._arguments(self._slots, self.args, [args or self._no_args for args in _cells(events, "args")], faults),
             fields=self._arguments({name: name for name in self.rare}, self.rare, events, faults),
             metadata=metadata,
-            faults=(*faults, *_time_faults(phase, read.start, read.duration, [event.dur for event in events])),
+            faults=(*faults, *_time_faults(phase, read.start, read.duration, durations)),
         )
 
     def _arguments(
@@ -193,20 +186,19 @@ class BlockParser:
     ) -> dict[str, Argument]:
         found = {}
         for name, slot in slots.items():
-            kind = kinds[name]
-            if kind is ArgType.TEXT:
-                texts = [bytes(getattr(holder, slot)) for holder in holders]
-                rows = [row for row, text in enumerate(texts) if text and text != _NULL]
-                values: NDArray[Any] = np.array([self._texts[texts[row]] for row in rows], np.int32)
+            cells = list(map(attrgetter(slot), holders))
+            if cells.count(None) == len(cells):
+                continue
+            rows = [row for row, cell in enumerate(cells) if cell is not None]
+            picked = [cells[row] for row in rows]
+            values: NDArray[Any]
+            if kinds[name] is ArgType.TEXT:
+                values = _numbered(self._texts, list(map(bytes, picked)), np.int32)
+            elif kinds[name] is ArgType.REAL:
+                values = _reals(picked)
             else:
-                numbers = [getattr(holder, slot) for holder in holders]
-                if numbers.count(None) == len(numbers):
-                    continue
-                rows = [row for row, number in enumerate(numbers) if number is not None]
-                picked = [numbers[row] for row in rows]
-                values = _reals(picked) if kind is ArgType.REAL else _integers(picked, rows, faults)
-            if rows:
-                found[name] = Argument(np.array(rows, np.int32), values)
+                values = _integers(picked, rows, faults)
+            found[name] = Argument(np.array(rows, np.int32), values)
         return found
 
     def _metadata(self, text: bytes, events: list[Any]) -> tuple[tuple[int, str, int, object], ...]:
@@ -256,10 +248,6 @@ class BlockParser:
 _TYPES: dict[ArgType, Any] = {ArgType.INT: bool | int | str | float | None, ArgType.REAL: int | str | float | None, ArgType.TEXT: msgspec.Raw}
 
 
-def _default(kind: ArgType) -> Any:
-    return _NO_RAW if kind is ArgType.TEXT else None
-
-
 def _converted(raw: msgspec.Raw, kind: Any) -> Any:
     """Return a field's value, `None` where it has another type."""
     if kind is msgspec.Raw:
@@ -270,18 +258,30 @@ def _converted(raw: msgspec.Raw, kind: Any) -> Any:
         return None
 
 
-def _numbered(ids: dict[Any, int], keys: list[Any], dtype: Any) -> NDArray[Any]:
+def _numbered(ids: Mapping[Any, int], keys: list[Any], dtype: Any) -> NDArray[Any]:
     return np.fromiter(map(ids.__getitem__, keys), dtype, len(keys))
 
 
-def _identity(event: Any) -> int | str | None:
-    if event.id is None and event.id2 is not None:
-        either = event.id2.local if event.id2.local is not None else event.id2.globally
-        return _whole(either)
-    return _whole(event.id) if isinstance(event.id, float) else event.id  # type: ignore[no-any-return]
+def _cells(events: list[Any], name: str) -> list[Any]:
+    return list(map(attrgetter(name), events))
 
 
+def _identities(events: list[Any]) -> list[_Scalar]:
+    """Return the ids of events: ``id``, else the local or global part of ``id2``."""
+    ids, others = _cells(events, "id"), _cells(events, "id2")
+    if others.count(None) < len(others):
+        for row, other in enumerate(others):
+            if ids[row] is None and other is not None:
+                ids[row] = other.globally if other.local is None else other.local
+    return ids
+
+
+@overload
+def _whole(number: int | str | float) -> int | str: ...
+@overload
+def _whole(number: None) -> None: ...
 def _whole(number: _Scalar) -> int | str | None:
+    """Return an id that a writer gave as ``1.0`` as the integer it is."""
     if isinstance(number, float):
         return int(number) if number.is_integer() else repr(number)
     return number
@@ -351,6 +351,3 @@ def _time_faults(
     if odd:
         first = next(row for row in bare if row not in negative and row not in missing)
         yield "no-time", odd, first
-
-
-_Parse = Callable[[bytes], Block]

@@ -5,7 +5,7 @@ order. The object form may have its keys in any order; where its structure is da
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -29,7 +29,7 @@ _KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\]}]+")
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Sized)
 
 
 class Walk(Generic[T]):
@@ -39,7 +39,7 @@ class Walk(Generic[T]):
     ----------
     source : Source
     parse : callable
-        ``[element,…]`` as bytes to a value; raises `tracegap.elements.NOT_JSON` if it is none.
+        ``[element,…]`` as bytes to as many values as there are events; raises `tracegap.elements.NOT_JSON` if it is none.
     chunk_bytes : int
         How much is parsed in one go.
 
@@ -63,7 +63,7 @@ class Walk(Generic[T]):
         self._source, self._parse, self._chunk_bytes = source, parse, chunk_bytes
         self._window = Window(source)
         self._problems: list[Problem] = []
-        self._chunks = 0
+        self._count = 0
         self._events = ""
 
     @property
@@ -86,7 +86,7 @@ class Walk(Generic[T]):
         elif first == b"{":
             window.at += 1
             yield from self._object()
-        if not self._chunks:
+        if not self._count:
             raise FormatError(f"{self._source.name}: {describe(beginning, self.header, self._events)}")
         self._trailing()
         self.size = window.offset
@@ -101,7 +101,7 @@ class Walk(Generic[T]):
         elements = Elements(self._window, self._parse, chunk_bytes=self._chunk_bytes, lines=lines)
         try:
             for value in elements:
-                self._chunks += 1
+                self._count += len(value)
                 yield value
         finally:
             self.truncated |= elements.truncated
@@ -180,7 +180,7 @@ class Walk(Generic[T]):
                 break
             window.at = max(window.at + 1, len(window.text) - _NEAR)
         window.at = len(window.text)
-        if self._chunks:
+        if self._count:
             self._note("damaged-header", start)
         self.truncated = True
         return False

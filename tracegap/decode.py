@@ -6,19 +6,19 @@ Not looked at here: what events mean, and which B belongs to which E (`tracegap.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap.blocks import Block, BlockParser
+from tracegap.blocks import RARE, Block, BlockParser
 from tracegap.chunks import CHUNK_BYTES, Walk
 from tracegap.dialects import Head
 from tracegap.errors import LossError
-from tracegap.events import Argument, ArgType, Events, Thread
-from tracegap.problems import Problem, Severity, merge
+from tracegap.events import Argument, ArgType, Events
+from tracegap.problems import Problem, Severity, merge, problem
 from tracegap.source import Source
 
 HEAD_EVENTS = 1000
@@ -84,22 +84,34 @@ def decode(
     """
     parser = BlockParser(args)
     walk = Walk(source, parser.parse, chunk_bytes=chunk_bytes)
-    blocks = list(walk)
-    problems = merge([*walk.problems, *parser.problems(blocks)])
+    gathered = _Gathered()
+    for block in walk:
+        gathered.add(block)
+    problems = merge([*walk.problems, *gathered.problems])
     if strict:
         _refuse(source, problems)
-    return _join(parser, blocks, walk, problems)
+    threads = parser.threads()
+    return Events(
+        **{name: gathered.column(name) for name in _COLUMNS},
+        strings=parser.strings(),
+        ids=parser.ids(),
+        threads=threads,
+        args=gathered.arguments(args),
+        fields=gathered.arguments(RARE),
+        metadata={(name, threads[thread]): value for name, thread, value in gathered.metadata()},
+        header=walk.header,
+        size=walk.size,
+        problems=problems,
+        truncated=walk.truncated,
+    )
 
 
-def _dicts(text: bytes) -> list[Any]:
-    return _objects.decode(text)
+def _dicts(text: bytes) -> list[dict[str, Any]]:
+    return [event for event in _objects.decode(text) if isinstance(event, dict)]
 
 
-def _flat(walk: Walk[list[Any]]) -> Iterator[dict[str, Any]]:
-    for chunk in walk:
-        for event in chunk:
-            if isinstance(event, dict):
-                yield event
+def _flat(walk: Walk[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+    return chain.from_iterable(walk)
 
 
 def _refuse(source: Source, problems: Iterable[Problem]) -> None:
@@ -113,57 +125,47 @@ def _refuse(source: Source, problems: Iterable[Problem]) -> None:
         )
 
 
-def _join(parser: BlockParser, blocks: list[Block], walk: Walk[Block], problems: tuple[Problem, ...]) -> Events:
-    """Put the blocks' columns one behind the other, letting each block's part go as it is used."""
-    first = np.cumsum([0, *(len(block.phase) for block in blocks)]).tolist()
-    start = _column([block.start for block in blocks])
-    metadata = _last_values(parser, blocks, first, start)
-    sparse = {name: [(row, block.args.get(name)) for row, block in zip(first, blocks, strict=False)] for name in parser.args}
-    rare = {name: [(row, block.fields.get(name)) for row, block in zip(first, blocks, strict=False)] for name in parser.rare}
-    return Events(
-        phase=_column([block.phase for block in blocks]),
-        name=_column([block.name for block in blocks]),
-        category=_column([block.category for block in blocks]),
-        thread=_column([block.thread for block in blocks]),
-        start=start,
-        duration=_column([block.duration for block in blocks]),
-        id=_column([block.id for block in blocks]),
-        strings=tuple(parser.strings),
-        ids=tuple(parser.ids),
-        threads=tuple(parser.threads()),
-        args=_arguments(sparse),
-        fields=_arguments(rare),
-        metadata=metadata,
-        header=walk.header,
-        size=walk.size,
-        problems=problems,
-        truncated=walk.truncated,
-    )
+_COLUMNS = ("phase", "name", "category", "thread", "start", "duration", "id")
 
 
-def _column(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate(parts)
+class _Gathered:
+    """The columns of all blocks so far, to be joined one by one, each part being let go as its column is made."""
 
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self._columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _COLUMNS}
+        self._sparse: dict[str, list[Argument]] = {}
+        self._metadata: list[tuple[int, int, str, int, object]] = []
+        self._rows = 0
 
-def _arguments(parts: Mapping[str, list[tuple[int, Argument | None]]]) -> dict[str, Argument]:
-    joined = {}
-    for name, pieces in parts.items():
-        there = [(row, piece) for row, piece in pieces if piece is not None]
-        if there:
-            joined[name] = Argument(
-                np.concatenate([piece.rows + np.int32(row) for row, piece in there]),
-                np.concatenate([piece.values for _, piece in there]),
-            )
-    return joined
+    def add(self, block: Block) -> None:
+        for name, parts in self._columns.items():
+            parts.append(getattr(block, name))
+        first = np.int32(self._rows)
+        for name, argument in (*block.args.items(), *block.fields.items()):
+            self._sparse.setdefault(name, []).append(Argument(argument.rows + first, argument.values))
+        for row, name, thread, value in block.metadata:
+            self._metadata.append((int(block.start[row]), self._rows + row, name, thread, value))
+        for code, count, row in block.faults:
+            self.problems.append(problem(code, count, f"event {self._rows + row:,}"))
+        self._rows += len(block)
 
+    def column(self, name: str) -> NDArray[Any]:
+        """Join a column; it can be had once."""
+        return np.concatenate(self._columns.pop(name))
 
-def _last_values(
-    parser: BlockParser, blocks: list[Block], first: list[int], start: NDArray[np.int64]
-) -> dict[tuple[str, Thread], object]:
-    threads = list(parser.threads())
-    found = [
-        (int(start[base + row]), base + row, (name, threads[thread]), value)
-        for base, block in zip(first, blocks, strict=False)
-        for row, name, thread, value in block.metadata
-    ]
-    return {key: value for _, _, key, value in sorted(found, key=lambda entry: entry[:2])}
+    def arguments(self, names: Iterable[str]) -> dict[str, Argument]:
+        """Join those of the arguments that occur; each can be had once."""
+        joined = {}
+        for name in names:
+            parts = self._sparse.pop(name, None)
+            if parts is not None:
+                joined[name] = Argument(
+                    np.concatenate([part.rows for part in parts]), np.concatenate([part.values for part in parts])
+                )
+        return joined
+
+    def metadata(self) -> Iterator[tuple[str, int, object]]:
+        """Yield name, thread and value, in order of time."""
+        for _, _, name, thread, value in sorted(self._metadata, key=lambda entry: entry[:2]):
+            yield name, thread, value

@@ -5,7 +5,7 @@ that is the dialects' and the timeline's business.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.columns import Columns, Int32, Int64, UInt8
-from tracegap.problems import Problem
+from tracegap.problems import Problem, merge, problem
 
 NO_TIME: int = int(np.iinfo(np.int64).min)
 """`Events.start` of a row that has no usable time stamp."""
@@ -134,3 +134,94 @@ class Events(Columns):
     def field(self, name: str) -> Argument:
         """Return a rare top-level field by its name; one that no event has is empty."""
         return self.fields.get(name, NO_ARGUMENT)
+
+
+def pair(events: Events) -> Events:
+    """Give begin events the duration and the arguments of their end events.
+
+    B and E of a thread, b and e (and the older S and F) of one category and id, in order of time, then of the file. An
+    end belongs to the topmost open begin of equal name and category, a missing one being equal to any; intervals that
+    overlap without nesting keep their times. Of an argument that both have, the end's value is kept. Time is linear in
+    begin and end events, but for what is open below the match.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> column = lambda *values, dtype=np.int32: np.array(values, dtype)
+    >>> paired = pair(Events(
+    ...     phase=np.frombuffer(b"BE", np.uint8).copy(), name=column(0, 0), category=column(-1, -1), thread=column(0, 0),
+    ...     start=column(5, 9, dtype=np.int64), duration=column(-1, -1, dtype=np.int64), id=column(-1, -1),
+    ...     strings=("load",), ids=(), threads=(Thread(1, 1),)))
+    >>> paired.duration.tolist()
+    [4, -1]
+    """
+    begins, ends, open_rows, lost_ends = _matches(events)
+    if not (begins or open_rows or lost_ends):
+        return events
+    begin, end = np.array(begins, np.int64), np.array(ends, np.int64)
+    duration = events.duration.copy()
+    duration[np.isin(events.phase, np.frombuffer(_BEGINS, np.uint8))] = -1
+    duration[begin] = events.start[end] - events.start[begin]
+    target = np.arange(len(events), dtype=np.int32)
+    target[end] = begin
+    faults = [
+        problem(code, len(rows), f"event {min(rows):,}")
+        for code, rows in (("begin-without-end", open_rows), ("end-without-begin", lost_ends))
+        if rows
+    ]
+    return replace(
+        events,
+        duration=duration,
+        args={name: _moved(argument, target) for name, argument in events.args.items()},
+        problems=merge([*events.problems, *faults]),
+    )
+
+
+_BEGINS, _ENDS = b"BbS", b"EeF"
+
+
+def _matches(events: Events) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Return begin rows, the end row of each, begin rows left open, and end rows left over."""
+    pairable = np.isin(events.phase, np.frombuffer(_BEGINS + _ENDS, np.uint8)) & (events.start != NO_TIME)
+    rows = np.flatnonzero(pairable)
+    rows = rows[np.argsort(events.start[rows], kind="stable")]
+    phase = events.phase[rows]
+    synchronous = (phase == ord("B")) | (phase == ord("E"))
+    owner = np.where(synchronous | (events.id[rows] < 0), events.thread[rows], -1)
+    one = np.where(synchronous, -1, events.id[rows])
+    scope = np.where(synchronous, -1, events.category[rows])
+    kind = np.where(synchronous, 0, np.where((phase == ord("b")) | (phase == ord("e")), 1, 2))
+    is_begin = np.isin(phase, np.frombuffer(_BEGINS, np.uint8))
+    stacks: dict[tuple[int, int, int, int], list[int]] = {}
+    begins, ends, left = [], [], []
+    names, categories = events.name, events.category
+    keys = zip(owner.tolist(), one.tolist(), scope.tolist(), kind.tolist(), strict=True)
+    for row, key, begin in zip(rows.tolist(), keys, is_begin.tolist(), strict=True):
+        stack = stacks.setdefault(key, [])
+        if begin:
+            stack.append(row)
+            continue
+        name, category = names[row], categories[row]
+        for place in range(len(stack) - 1, -1, -1):
+            other = stack[place]
+            if (name < 0 or names[other] < 0 or names[other] == name) and (
+                category < 0 or categories[other] < 0 or categories[other] == category
+            ):
+                begins.append(stack.pop(place))
+                ends.append(row)
+                break
+        else:
+            left.append(row)
+    return begins, ends, [row for stack in stacks.values() for row in stack], left
+
+
+def _moved(argument: Argument, target: NDArray[np.int32]) -> Argument:
+    """Move values to the rows `target` names; where two meet, the moved one stays."""
+    rows = target[argument.rows]
+    if np.array_equal(rows, argument.rows):
+        return argument
+    own = rows == argument.rows
+    order = np.lexsort((~own, rows))  # a begin's own value comes before the one of its end
+    rows = rows[order]
+    last = np.append(rows[1:] != rows[:-1], True)
+    return Argument(rows[last], argument.values[order][last])

@@ -231,10 +231,6 @@ CATALOGUE: dict[str, Fault] = {
         "End events (E, e, F) that no begin event belongs to were ignored.",
         "They began before the recording did, or a begin was lost.",
     ),
-    "end-before-begin": _loss(
-        "Begin and end events in the wrong order of time; the slice was dropped.",
-        "The writer's clock went back; look at the named event.",
-    ),
     # timeline.py
     "launch-without-kernel": _loss(
         "Launch calls carry a correlation id, but no device slice in the trace has it.",
