@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import intervals
-from tracegap.causes import Cause
+from tracegap.charges import Charge
 from tracegap.columns import Columns, Int32, Int64, UInt8
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind, Role
@@ -21,25 +21,22 @@ from tracegap.timeline import Timeline
 
 Rows = NDArray[np.intp]
 
-CAUSES = tuple(Cause)
-"""Numbers of causes in columns are places in this tuple."""
-
 DEVICE_PRECEDENCE = (Kind.KERNEL, Kind.COMM, Kind.COPY)
 """Who owns time in which several kinds run: compute hides communication, communication hides copies."""
 
 _OF_KIND = {
-    Kind.OP: Cause.OPERATOR,
-    Kind.RUNTIME: Cause.RUNTIME,
-    Kind.SYNC: Cause.SYNC,
-    Kind.INPUT: Cause.INPUT,
-    Kind.OTHER: Cause.UNATTRIBUTED,
-    Kind.FRAME: Cause.UNTRACED_HOST,
-    Kind.ANNOTATION: Cause.UNTRACED_HOST,
-    Kind.STEP: Cause.UNTRACED_HOST,
-    Kind.PROFILER: Cause.PROFILER,
-    Kind.KERNEL: Cause.KERNEL,
-    Kind.COMM: Cause.COMMUNICATION,
-    Kind.COPY: Cause.COPY,
+    Kind.OP: Charge.OPERATOR,
+    Kind.RUNTIME: Charge.RUNTIME,
+    Kind.SYNC: Charge.SYNC,
+    Kind.INPUT: Charge.INPUT,
+    Kind.OTHER: Charge.UNATTRIBUTED,
+    Kind.FRAME: Charge.UNTRACED_HOST,
+    Kind.ANNOTATION: Charge.UNTRACED_HOST,
+    Kind.STEP: Charge.UNTRACED_HOST,
+    Kind.PROFILER: Charge.PROFILER,
+    Kind.KERNEL: Charge.KERNEL,
+    Kind.COMM: Charge.COMMUNICATION,
+    Kind.COPY: Charge.COPY,
 }
 
 _ALLOCATOR = re.compile(
@@ -56,7 +53,7 @@ class Layer(Columns):
     start, end : int64[k]
         ``[start, end)`` in ns.
     cause : uint8[k]
-        Place in `CAUSES`.
+        A `tracegap.charges.Charge`.
     name : int32[k]
         Id into `Timeline.names`; −1 for none.
     """
@@ -71,7 +68,7 @@ class Layer(Columns):
 class Share:
     """Time of one owner: ``name`` is an id into `Timeline.names`, −1 for none."""
 
-    cause: Cause
+    cause: Charge
     name: int
     duration: int
 
@@ -160,13 +157,13 @@ def innermost(
 def host_layer(timeline: Timeline, track: int, start: int, end: int, *, waiting_device: bool = False) -> Layer:
     """Say what a thread worked on: of each moment in which it has a work slice, the innermost one.
 
-    With `waiting_device`, operators count as `Cause.DISPATCH`: that is what they are while a device has nothing to do.
+    With `waiting_device`, operators count as `Charge.DISPATCH`: that is what they are while a device has nothing to do.
     """
     first = int(timeline.tracks.context_lanes[track])
     layer = _thread_layer(timeline, track, range(first, first + int(timeline.tracks.work_lanes[track])), start, end)
     if not waiting_device:
         return layer
-    operator, dispatch = np.uint8(CAUSES.index(Cause.OPERATOR)), np.uint8(CAUSES.index(Cause.DISPATCH))
+    operator, dispatch = np.uint8(Charge.OPERATOR), np.uint8(Charge.DISPATCH)
     return replace(layer, cause=np.where(layer.cause == operator, dispatch, layer.cause))
 
 
@@ -204,7 +201,7 @@ def divide(time: Intervals, layers: Iterable[Layer]) -> tuple[list[Share], Inter
     >>> one = Layer(np.array([2]), np.array([5]), np.array([0], np.uint8), np.array([7], np.int32))
     >>> shares, rest = divide(intervals.union(np.array([0]), np.array([9])), [one])
     >>> shares, intervals.total(rest)
-    ([Share(cause=<Cause.OPERATOR: 'operator'>, name=7, duration=3)], 6)
+    ([Share(cause=<Charge.OPERATOR: 0>, name=7, duration=3)], 6)
     """
     sums: dict[tuple[int, int], int] = {}
     for layer in layers:
@@ -218,7 +215,7 @@ def divide(time: Intervals, layers: Iterable[Layer]) -> tuple[list[Share], Inter
                 one = code >> 32, (code & 0xFFFFFFFF) - 1
                 sums[one] = sums.get(one, 0) + duration
         time = intervals.subtract(time, intervals.union(layer.start, layer.end))
-    return [Share(CAUSES[cause], name, duration) for (cause, name), duration in sums.items()], time
+    return [Share(Charge(cause), name, duration) for (cause, name), duration in sums.items()], time
 
 
 def is_allocator(timeline: Timeline) -> NDArray[np.bool_]:
@@ -233,6 +230,13 @@ def operator_of(timeline: Timeline) -> NDArray[np.int32]:
     """Return the innermost operator around each slice on its lane, itself included: int32[n slices], −1 for none."""
     slices = timeline.slices
     return enclosing(slices.parent, slices.kind == Kind.OP)
+
+
+def enclosing_operator(timeline: Timeline) -> NDArray[np.int32]:
+    """Return the innermost operator around each slice on its lane, itself left out: int32[n slices], −1 for none."""
+    parent = timeline.slices.parent
+    around: NDArray[np.int32] = np.where(parent >= 0, operator_of(timeline)[parent], -1).astype(np.int32)
+    return around
 
 
 def enclosing(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[np.int32]:
@@ -299,12 +303,11 @@ def _one_at_a_time(
 
 
 def _causes(timeline: Timeline, rows: Rows) -> NDArray[np.uint8]:
-    number = {cause: place for place, cause in enumerate(CAUSES)}
-    table = np.full(256, number[Cause.UNATTRIBUTED], np.uint8)
+    table = np.full(256, Charge.UNATTRIBUTED, np.uint8)
     for kind, cause in _OF_KIND.items():
-        table[kind] = number[cause]
+        table[kind] = cause
     kinds = timeline.slices.kind[rows]
     causes = table[kinds]
-    causes[(kinds == Kind.RUNTIME) & is_allocator(timeline)[timeline.slices.name[rows]]] = number[Cause.ALLOCATOR]
+    causes[(kinds == Kind.RUNTIME) & is_allocator(timeline)[timeline.slices.name[rows]]] = Charge.ALLOCATOR
     out: NDArray[np.uint8] = causes
     return out

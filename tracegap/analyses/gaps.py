@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
-from tracegap.causes import Cause
 from tracegap.intervals import Intervals
 from tracegap.report import Column, Section, Table
 from tracegap.timeline import Timeline, Window
@@ -48,7 +47,7 @@ class Slice:
 class Part:
     """Time of a gap that one cause owns."""
 
-    cause: Cause
+    cause: str
     duration_ns: int
     name: str | None = None
 
@@ -98,7 +97,7 @@ class DeviceGaps:
     count: int
     top: tuple[Gap, ...]
     groups: tuple[Group, ...]
-    causes: Mapping[Cause, int] | None = None
+    causes: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from tracegap import activity, intervals
 from tracegap.activity import Layer, Share
 from tracegap.analyses.contract import Model
-from tracegap.causes import Cause
+from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
 from tracegap.report import Column, Section, Table
@@ -60,7 +60,7 @@ class Step:
 class Part:
     """How much more of the slowest step than of the median one an owner has; less than 0 where it has less."""
 
-    cause: Cause
+    cause: str
     duration_ns: int
     name: str | None = None
 
@@ -278,12 +278,12 @@ def _slowest(
     excess = int((finish - begin)[slow] - (finish - begin)[typical])
     if excess <= 0:
         return None
-    sums: dict[tuple[Cause, int], int] = {}
+    sums: dict[tuple[Charge, int], int] = {}
     for sign, shares in ((1, more), (-1, less)):
         for share in shares:
             sums[share.cause, share.name] = sums.get((share.cause, share.name), 0) + sign * share.duration
     parts = [
-        Part(cause, difference, timeline.names[name] if name >= 0 else None)
+        Part(cause.word, difference, timeline.names[name] if name >= 0 else None)
         for (cause, name), difference in sums.items()
         if difference
     ]
@@ -313,8 +313,8 @@ def _remaining(timeline: Timeline, row: int, rest: Intervals) -> list[Share]:
     mine = steps.track == steps.track[row]
     inside = intervals.total(intervals.intersect(rest, intervals.union(steps.start[mine], steps.end[mine])))
     return [
-        Share(Cause.UNTRACED_HOST, -1, inside),
-        Share(Cause.BETWEEN_STEPS, -1, intervals.total(rest) - inside),
+        Share(Charge.UNTRACED_HOST, -1, inside),
+        Share(Charge.BETWEEN_STEPS, -1, intervals.total(rest) - inside),
     ]
 
 

@@ -1,0 +1,132 @@
+"""Partitions: runs of consecutive operators on one execution provider, and what it costs to cross between them.
+
+A graph that one provider cannot run whole is cut: data crosses at every cut, and the operators that it refused fall back to
+another provider. Part of the overhead analysis.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegap import activity
+from tracegap.activity import Rows
+from tracegap.kinds import Kind
+from tracegap.report import Column, Table
+from tracegap.timeline import Timeline, Window
+from tracegap.units import Unit, count, duration
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """An operator that ran on the CPU though an accelerator was there."""
+
+    name: str
+    count: int
+    provider: str
+    duration_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partitions:
+    """All runs of the window: ``handoffs`` lie between two runs of one step, ``handoff_ns`` is the time between them.
+
+    ``fallbacks`` is complete, longest first; ``providers`` are those that ran operators, by time.
+    """
+
+    count: int
+    handoffs: int
+    handoff_ns: int
+    fallback_ns: int
+    fallbacks: tuple[Fallback, ...]
+    providers: tuple[str, ...]
+    steps: int
+
+    def sentence(self) -> str:
+        """Say it in one sentence."""
+        if len(self.providers) == 1:
+            return f"All operators ran on {self.providers[0]}."
+        each = f" ({count(self.count // self.steps)} a step)" if self.steps > 1 and self.count % self.steps == 0 else ""
+        fell = f"; {duration(self.fallback_ns)} in operators that fell back to the CPU" if self.fallback_ns else ""
+        return (
+            f"{count(self.count)} partitions{each} over {' and '.join(self.providers)}:"
+            f" {count(self.handoffs)} hand-offs, {duration(self.handoff_ns)} between them{fell}."
+        )
+
+    def tables(self) -> list[Table]:
+        """Tell the operators that fell back."""
+        shown = self.fallbacks[:20]
+        if not shown:
+            return []
+        columns = (
+            Column("fell back", Unit.TEXT, tuple(one.name for one in shown)),
+            Column("provider", Unit.TEXT, tuple(one.provider for one in shown)),
+            Column("count", Unit.COUNT, tuple(one.count for one in shown)),
+            Column("time", Unit.NANOSECONDS, tuple(one.duration_ns for one in shown), bar=True),
+        )
+        return [Table("Operators that fell back", columns, total=len(self.fallbacks), brief=0)]
+
+
+def find_partitions(timeline: Timeline, window: Window) -> Partitions | None:
+    """Cut the window's operators into runs on one provider; None where the trace names no providers.
+
+    Operators inside another one (of a Loop or If) belong to it. Only threads are looked at, where operators happen one after
+    the other; a run ends with its step.
+    """
+    rows = outer_operators(timeline, window)
+    if not len(rows) or timeline.provider is None:
+        return None
+    slices, names = timeline.slices, timeline.names
+    provider = timeline.provider[rows]
+    same_place = (slices.track[rows[1:]] == slices.track[rows[:-1]]) & (slices.step[rows[1:]] == slices.step[rows[:-1]])
+    crosses = same_place & (provider[1:] != provider[:-1])
+    between = np.maximum(0, slices.start[rows[1:]] - slices.end[rows[:-1]])[crosses]
+    used, place = np.unique(provider, return_inverse=True)
+    length = np.zeros(len(used), np.int64)
+    np.add.at(length, place, slices.end[rows] - slices.start[rows])
+    slow = np.array([_is_cpu(names[one]) for one in used.tolist()])
+    fallbacks = _fallbacks(timeline, rows[slow[place]]) if slow.any() and not slow.all() else ()
+    return Partitions(
+        count=1 + int(np.count_nonzero(~same_place | crosses)),
+        handoffs=int(np.count_nonzero(crosses)),
+        handoff_ns=int(between.sum()),
+        fallback_ns=sum(one.duration_ns for one in fallbacks),
+        fallbacks=fallbacks,
+        providers=tuple(names[used[one]] for one in np.argsort(-length, kind="stable").tolist()),
+        steps=len(np.unique(slices.step[rows][slices.step[rows] >= 0])),
+    )
+
+
+def outer_operators(timeline: Timeline, window: Window) -> Rows:
+    """Return the operators with a provider that stand in no other operator, by thread, step and start."""
+    slices, tracks = timeline.slices, timeline.tracks
+    if timeline.provider is None:
+        return np.empty(0, np.intp)
+    inside = (slices.start >= window.start) & (slices.end <= window.end) & slices.plausible
+    outer = activity.enclosing_operator(timeline) < 0
+    rows = np.flatnonzero(
+        inside & outer & (slices.kind == Kind.OP) & (timeline.provider >= 0) & tracks.ordered[slices.track]
+    )
+    return rows[np.lexsort((slices.start[rows], slices.step[rows], slices.track[rows]))]
+
+
+def _fallbacks(timeline: Timeline, rows: Rows) -> tuple[Fallback, ...]:
+    slices, names = timeline.slices, timeline.names
+    assert timeline.provider is not None
+    pairs, place = np.unique(np.stack((slices.name[rows], timeline.provider[rows])), axis=1, return_inverse=True)
+    place = place.reshape(-1)
+    counts = np.bincount(place)
+    length = np.zeros(pairs.shape[1], np.int64)
+    np.add.at(length, place, slices.end[rows] - slices.start[rows])
+    return tuple(
+        Fallback(
+            name=names[pairs[0, one]],
+            count=int(counts[one]),
+            provider=names[pairs[1, one]],
+            duration_ns=int(length[one]),
+        )
+        for one in np.argsort(-length, kind="stable").tolist()
+    )
+
+
+def _is_cpu(provider: str) -> bool:
+    return "cpu" in provider.lower()
