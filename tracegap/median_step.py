@@ -23,7 +23,7 @@ def chart(timeline: Timeline, window: Window) -> Chart | None:
     start = int(steps.start[row])
     end = max(int(steps.end[row]), int(steps.device_end[row]))
     bars = [*_stages(timeline, row, start), *_devices(timeline, row, start, end)]
-    title = f"step {steps.number[row]}, the median one: {duration(end - start)}"
+    title = f"step {steps.number[row]}, the median one, {duration(end - start)}"
     return Chart(title, tuple(bars)) if bars else None
 
 

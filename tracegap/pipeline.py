@@ -20,7 +20,7 @@ from tracegap.renderers import renderer
 from tracegap.report import Report, Section
 from tracegap.source import MAX_BYTES, open_source
 from tracegap.timeline import Timeline, build
-from tracegap.window import choose_window
+from tracegap.extent import choose_window
 
 
 def load(

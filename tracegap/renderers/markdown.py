@@ -111,7 +111,7 @@ def _row(parts: Sequence[str]) -> str:
 def _cells(column: Column, rows: int, indent: Sequence[int]) -> list[str]:
     texts = cells(column.unit, column.values)[:rows]
     if column.unit is not Unit.TEXT:
-        return [_text(text) for text in texts]
+        return [_html(text) for text in texts]
     inset = ["&emsp;" * depth for depth in indent[:rows]] or [""] * rows
     return [space + _code(text, in_table=True) for space, text in zip(inset, texts, strict=False)]
 
@@ -163,7 +163,7 @@ def _problems(report: Report) -> str:
 def _text(text: str) -> str:
     """Escape a sentence, so that names in it are text to Markdown, to HTML and to GitHub's links."""
     text = _PUNCTUATION.sub(lambda match: "\\" + match.group(), _html(text))
-    return re.sub(r"^([#+-]|\d+(?=[.)]))", r"\\\1" if not text[:1].isdigit() else rf"\1{_ZERO_WIDTH}", text)
+    return re.sub(r"^([#+-]|\d+(?=[.)]\s))", r"\\\1" if not text[:1].isdigit() else rf"\1{_ZERO_WIDTH}", text)
 
 
 def _html(text: str) -> str:

@@ -76,7 +76,7 @@ def _verdict(report: Report, width: int, margin: int) -> list[Line]:
         return []
     out = _beside("VERDICT", _wrap(report.verdict.summary, width - margin), margin, style="bold")
     for number, finding in enumerate(report.verdict.findings, 1):
-        body = _finding(finding, width - _INDENT - 3, full=report.full)
+        body = _finding(finding, width - _INDENT - 4, full=report.full)
         out += _beside(f"{number:>2}", body, _INDENT + 4)
     return out
 

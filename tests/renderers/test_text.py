@@ -1,0 +1,102 @@
+"""The terminal report: one screen, aligned, safe, with colour only on request."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+
+from tracegap.renderers import text
+from tracegap.report import Column, Report, Section, Table, Verdict
+from tracegap.units import Unit
+
+
+def test_the_whole_report_at_80_columns(report: Report) -> None:
+    assert (
+        text.render(report, width=80)
+        == """\
+tracegap 1.0 · aten::addmm.json · PyTorch on aten::addmm · 40 steps, 1.92 s · 12
+events
+
+  VERDICT  bound by the host: aten::addmm keeps the GPU waiting
+   1  aten::addmm drains the queue: 44 ms. Read it later.
+
+  GAPS     GPU 0 is idle 308 ms of 1,923 ms (16.0 %) in 2,113 gaps, the longest
+           before aten::addmm.
+           before the gap (5 of 56)                   idle  share   gaps
+           aten::addmm 0             ████████████  80.0 ms  4.0 %      1
+           aten::addmm 1             ██████████▌   70.0 ms  3.5 %  1,001
+           aten::addmm 2             █████████     60.0 ms  3.0 %  2,001
+           aten::addmm 3             ███████▌      50.0 ms  2.5 %  3,001
+           aten::addmm 4             ██████        40.0 ms  2.0 %  4,001
+
+  STAGES   stage           median
+           aten::addmm    48.0 ms
+             forward      14.0 ms
+             backward
+
+  TRACE    4 × launch-without-kernel: Launch calls carry a correlation id, but
+           no device slice in the trace has it.
+           3 × clipped-child · details: tracegap info aten::addmm.json
+"""
+    )
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_line_is_wider_than_the_terminal(hostile: Report, many_sections: Report, width: int) -> None:
+    for one in (hostile, many_sections):
+        assert max(map(cell_len, text.render(one, width=width).splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_report_fits_one_screen_and_every_section_keeps_a_line(many_sections: Report, width: int) -> None:
+    out = text.render(many_sections, width=width)
+    assert len(out.splitlines()) <= text.SCREEN
+    assert all(f"PART{number}" in out for number in range(7))
+
+
+def test_full_tells_every_row_note_and_remedy(whole: Report) -> None:
+    out = text.render(whole)
+    assert "aten::addmm 7" in out
+    assert "~ The sync after aten::addmm is inferred from its name." in out
+    assert "Record fewer steps" in out
+    assert "first: event 7, aten::addmm" in out
+
+
+def test_control_characters_of_a_trace_never_reach_the_terminal(hostile: Report) -> None:
+    out = text.render(hostile, width=120)
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\ud800-\udfff]", out)
+    assert "\\x1b" in out
+
+
+def test_colour_is_written_only_when_asked_for(report: Report) -> None:
+    plain, coloured = text.render(report, width=80), text.render(report, width=80, colour=True)
+    assert "\x1b[" not in plain
+    assert "\x1b[" in coloured
+    assert [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", coloured).splitlines()] == plain.splitlines()
+
+
+def test_markup_in_names_is_text_in_colour_too() -> None:
+    report = Report({}, {}, {}, (), {}, (), Verdict("[red]not red[/red] \\[x]", "mixed"))
+    assert "[red]not red[/red] \\[x]" in re.sub(r"\x1b\[[0-9;]*m", "", text.render(report, colour=True))
+
+
+def test_columns_that_do_not_fit_are_named_not_cut() -> None:
+    numbers = tuple(Column(f"heading {n}", Unit.NANOSECONDS, (123_456_789,)) for n in range(9))
+    table = Table("names", (Column("", Unit.TEXT, ("operator " * 9,)), *numbers))
+    report = Report({}, {}, {}, (), {}, (Section("a", "A", (), (table,)),), Verdict("fine", "device"))
+    out = text.render(report, width=80)
+    assert "left out for width: heading 4, heading 5, heading 6, heading 7, heading 8" in out
+    assert "123.5 ms" in out
+
+
+def test_wide_characters_keep_the_columns_aligned() -> None:
+    table = Table("", (Column("", Unit.TEXT, ("卷积核", "gemm")), Column("n", Unit.COUNT, (1, 22))))
+    report = Report({}, {}, {}, (), {}, (Section("a", "A", (), (table,)),), Verdict("fine", "device"))
+    rows = [line for line in text.render(report).splitlines() if line.endswith(("1", "22"))]
+    assert len({cell_len(row) for row in rows}) == 1
+
+
+def test_a_report_without_anything_to_say_is_still_a_report(report: Report) -> None:
+    bare = replace(report, sections=(), problems=(), headline=(), verdict=None)
+    assert text.render(bare) == "tracegap 1.0 · aten::addmm.json\n"
