@@ -296,4 +296,13 @@ CATALOGUE: dict[str, Fault] = {
         "Processes in this file do not share a clock origin; no order between them is inferred.",
         "Record with one profiler session, or analyse the files one by one.",
     ),
+    # dag.py
+    "backward-edge": _info(
+        "Recorded dependencies that would lead back in time were left out of the dependency graph.",
+        "Clocks of host and device differ, or the profiler linked the wrong rows; waits they explain show as other causes.",
+    ),
+    "cyclic-edge": _info(
+        "Dependencies that close a circle among moments of the same time were left out of the dependency graph.",
+        "Nothing to do: the profiler's clock is coarser than what it measures, or the file's arrows run in circles.",
+    ),
 }

@@ -1,0 +1,76 @@
+"""`boundary` edges: from SOURCE to what nothing in the window explains, and from the sink to END."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracegap.edges import Cause, Found, found
+from tracegap.edges.scene import Scene
+
+
+def entry(scene: Scene, nodes: NDArray[np.int32], reached: NDArray[np.int32]) -> Found:
+    """Hang nodes that no edge reaches on SOURCE, with their distance from the window's start as lag.
+
+    The lag is the work of what was carried in: of the device slice whose end it is, or of the slice that was open on the
+    thread at the window's start.
+
+    Parameters
+    ----------
+    nodes : int32[p]
+        The nodes inside the window, without SOURCE and END.
+    reached : int32[e]
+        Targets of edges.
+    """
+    open_ = np.ones(len(scene.time), np.bool_)
+    open_[reached] = False
+    target = nodes[open_[nodes]]
+    owner = np.where(target % 2 == 1, target >> 1, -1)
+    place = scene.chains.place[target]
+    on_host = place >= 0
+    first = on_host & ~scene.chains.linked[place]
+    owner[on_host] = -1
+    owner[first] = scene.chains.before[place[first]]
+    source = np.full(len(target), scene.source)
+    return found(source, target, scene.time[target] - scene.window.start, cause=Cause.BOUNDARY, owner=owner)
+
+
+def exit_(scene: Scene) -> Found:
+    """Link the sink to END, with the tail as lag.
+
+    With steps, the sink is the latest of the last work on a step's own thread and the last device slice that the window's
+    steps launched; else, or where that finds nothing, the latest work on any track but those that only poll. Work that the
+    window's end cuts off reaches END: the tail is its.
+    """
+    steps, slices = scene.timeline.steps, scene.timeline.slices
+    chosen = np.array(scene.window.steps, np.int64)
+    queued, chains = scene.queued, scene.chains
+    threads = np.zeros(len(scene.timeline.tracks), np.bool_)
+    threads[steps.track[chosen]] = True
+    launched = np.isin(slices.step[queued.row], chosen)
+    for thread, rows in ((threads, queued.row[launched]), (~scene.polling, queued.row), (scene.polling, queued.row)):
+        best = _latest(scene, np.flatnonzero(thread[chains.track]), rows)
+        if best is not None:
+            break
+    node, owner = best if best is not None else (scene.source, -1)
+    tail = scene.window.end - int(scene.time[node])
+    return found(np.array([node]), np.array([scene.source + 1]), tail, cause=Cause.BOUNDARY, owner=owner)
+
+
+def _latest(scene: Scene, places: NDArray[np.intp], rows: NDArray[np.int32]) -> tuple[int, int] | None:
+    """Return the latest boundary of the given places and device slices, and what is open from there to the window's end."""
+    chains, time, end = scene.chains, scene.time, scene.window.end
+    last = places[~np.append(chains.linked[1:], False)[places]] if len(places) else places
+    found_: list[tuple[int, int, int, int]] = []
+    for place in last.tolist():
+        node, deep = int(chains.node[place]), int(chains.deep[place])
+        found_.append((end if deep >= 0 else int(time[node]), int(time[node]), node, deep))
+    ends = np.minimum(time[2 * rows + 1], end)
+    node_of = np.where(scene.inside[2 * rows + 1], 2 * rows + 1, 2 * rows)
+    there = scene.inside[node_of]
+    if there.any():
+        at = int(np.flatnonzero(there)[np.lexsort((time[node_of[there]], ends[there]))[-1]])
+        node = int(node_of[at])
+        found_.append((int(ends[at]), int(time[node]), node, -1 if node % 2 else node >> 1))
+    if not found_:
+        return None
+    _, _, node, deep = max(found_)
+    return node, deep

@@ -1,0 +1,210 @@
+"""The critical path as stretches of time: what was on it, and why.
+
+In: a `Dag`. Out: `Segments` that tile the window: work by the kind of its slice, waits by their cause.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracegap import intervals, schedule
+from tracegap.charges import Charge
+from tracegap.columns import Bool, Columns, Int32, Int64, UInt8
+from tracegap.dag import Dag
+from tracegap.edges import Cause
+from tracegap.kinds import Kind, Role
+from tracegap.timeline import Timeline
+
+TIGHT = 100_000
+"""ns after another thread's work within which a start counts as handed over by it; later, the thread itself did something."""
+
+ALLOCATORS = ("malloc", "free", "hostalloc", "hostregister", "hostunregister", "memcreate", "memmap", "memunmap", "memrelease")
+"""What the names of memory calls hold, in small letters."""
+
+OF_KIND = {
+    Kind.RUNTIME: Charge.RUNTIME,
+    Kind.SYNC: Charge.SYNC,
+    Kind.INPUT: Charge.INPUT,
+    Kind.KERNEL: Charge.KERNEL,
+    Kind.COMM: Charge.COMMUNICATION,
+    Kind.COPY: Charge.COPY,
+}
+"""Charge of a slice's work by kind; that of others is `Charge.OPERATOR`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Segments(Columns):
+    """Stretches of a path, one after the other: k rows.
+
+    Attributes
+    ----------
+    start, end : int64[k]
+        ``[start, end)`` in ns, never empty; each starts where the one before ends.
+    charge : uint8[k]
+        `tracegap.charges.Charge`.
+    slice : int32[k]
+        The slice that worked, or whose boundary waited; −1 where there is none.
+    edge : int32[k]
+        The edge of the graph it lies on.
+    carried : bool[k]
+        Whether the slice that worked began before the window.
+    """
+
+    start: Int64
+    end: Int64
+    charge: UInt8
+    slice: Int32
+    edge: Int32
+    carried: Bool
+
+
+def path(dag: Dag) -> Segments:
+    """Return the critical path of the window as segments that tile it."""
+    return walk(dag, dag.end)
+
+
+def walk(dag: Dag, node: int) -> Segments:
+    """Return the chain of binding edges from SOURCE to a node as segments that tile the time from the window's start to it.
+
+    Where the chain steps back in time (a kernel that starts before its launch), the step shows as nothing.
+    """
+    edges = dag.graph.edges
+    rows = schedule.path(dag.graph, dag.binding, node)
+    source, target = edges.source[rows], edges.target[rows]
+    time = dag.graph.time
+    reached = np.maximum.accumulate(time[target])
+    begun = np.append(np.int64(dag.window.start), reached)[:-1]
+    middle = np.clip(time[target] - dag.binding.delay[target], begun, reached)
+    owner = dag.owner[rows]
+    waiting = np.where(target < dag.source, target >> 1, source >> 1).astype(np.int32)
+    waiting[waiting == dag.source >> 1] = -1
+    parts = Segments(
+        start=np.stack((begun, middle), axis=1).ravel(),
+        end=np.stack((middle, reached), axis=1).ravel(),
+        charge=np.stack((lag_charges(dag, rows), delay_charges(dag, target)), axis=1).ravel(),
+        slice=np.stack((np.where(owner >= 0, owner, waiting), waiting), axis=1).ravel(),
+        edge=np.repeat(rows, 2),
+        carried=np.stack((_carried(dag, owner), np.zeros(len(rows), np.bool_)), axis=1).ravel(),
+    )
+    segments = parts.take(parts.end > parts.start)
+    segments = overlay(segments, _between_steps(dag), over=(Charge.UNTRACED_HOST,), charge=Charge.BETWEEN_STEPS)
+    return overlay(segments, _profiler(dag), over=(Charge.UNTRACED_HOST, Charge.BETWEEN_STEPS, Charge.UNATTRIBUTED, Charge.SCHEDULING, Charge.DEPENDENCY), charge=Charge.PROFILER)
+
+
+def _carried(dag: Dag, owner: NDArray[np.int32]) -> NDArray[np.bool_]:
+    return (owner >= 0) & (dag.timeline.slices.start[owner] < dag.window.start)
+
+
+def work_charges(timeline: Timeline) -> NDArray[np.uint8]:
+    """Return uint8[n]: what the work of each slice is charged to."""
+    table = np.full(256, Charge.OPERATOR, np.uint8)
+    for kind, charge in OF_KIND.items():
+        table[kind] = charge
+    slices = timeline.slices
+    charges = table[slices.kind]
+    memory = np.array([any(word in name.lower() for word in ALLOCATORS) for name in timeline.names], np.bool_)
+    charges[(slices.kind == Kind.RUNTIME) & memory[slices.name]] = Charge.ALLOCATOR
+    return charges
+
+
+def lag_charges(dag: Dag, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Return what the lag of each given edge is charged to: its owner's work, or what the edge's cause means."""
+    cause, owner, target = dag.cause[rows], dag.owner[rows], dag.graph.edges.target[rows]
+    charges = np.where(owner >= 0, work_charges(dag.timeline)[owner], _idle_charges(dag, rows))
+    charges[cause == Cause.LAUNCH] = Charge.LAUNCH
+    charges[(cause == Cause.SYNC) | (cause == Cause.QUEUE)] = Charge.SYNC
+    charges[(cause == Cause.BOUNDARY) & (owner < 0) & _waits_for_launch(dag, target)] = Charge.LAUNCH
+    return charges.astype(np.uint8)
+
+
+def _idle_charges(dag: Dag, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Charge time that is no slice's work, by the track where it passes."""
+    edges = dag.graph.edges
+    node = np.where(edges.target[rows] < dag.source, edges.target[rows], edges.source[rows])
+    slices, tracks = dag.timeline.slices, dag.timeline.tracks
+    row = np.minimum(node >> 1, len(slices) - 1)
+    on_host = (tracks.role[slices.track[row]] == Role.HOST) & (node < dag.source)
+    return np.where(on_host, np.uint8(Charge.UNTRACED_HOST), np.uint8(Charge.UNATTRIBUTED))
+
+
+def _waits_for_launch(dag: Dag, target: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Tell which nodes are starts of device slices whose launch is known."""
+    slices = dag.timeline.slices
+    row = np.minimum(target >> 1, len(slices) - 1)
+    return (target < dag.source) & (target % 2 == 0) & (slices.launch[row] >= 0)
+
+
+def delay_charges(dag: Dag, nodes: NDArray[np.int32]) -> NDArray[np.uint8]:
+    """Return what the delay of each given node is charged to.
+
+    A device slice whose launch is known was scheduled late, or waited inside its graph; without a launch nobody knows. A host
+    slice started late because its thread did something untraced, or, right after another thread's work, because it was
+    handed over.
+    """
+    slices, tracks = dag.timeline.slices, dag.timeline.tracks
+    row = np.minimum(nodes >> 1, len(slices) - 1)
+    edge = dag.binding.edge[nodes]
+    cause = dag.cause[edge]
+    delay = dag.binding.delay[nodes]
+    on_host = tracks.role[slices.track[row]] == Role.HOST
+    handed = np.isin(cause, (Cause.HANDOFF, Cause.FLOW, Cause.DATA)) & (delay <= TIGHT)
+    host = np.where(handed, np.uint8(Charge.DEPENDENCY), np.uint8(Charge.UNTRACED_HOST))
+    launch = slices.launch[row]
+    device = np.where(launch >= 0, np.uint8(Charge.SCHEDULING), np.uint8(Charge.UNATTRIBUTED))
+    before = np.minimum(dag.graph.edges.source[edge] >> 1, len(slices) - 1)
+    same_launch = (slices.launch[before] == launch) | (_not_first(dag, row) & (cause == Cause.LAUNCH))
+    device[(launch >= 0) & same_launch] = Charge.IN_GRAPH
+    return np.where(on_host, host, device).astype(np.uint8)
+
+
+def _not_first(dag: Dag, row: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Tell which device slices are not the first of their launch."""
+    slices = dag.timeline.slices
+    linked = np.flatnonzero((slices.launch >= 0) & (dag.timeline.tracks.role[slices.track] == Role.DEVICE))
+    first = np.full(len(slices), np.iinfo(np.int64).max)
+    np.minimum.at(first, slices.launch[linked], slices.start[linked])
+    return (slices.launch[row] >= 0) & (slices.start[row] > first[slices.launch[row]])
+
+
+def _between_steps(dag: Dag) -> intervals.Intervals:
+    """Return the time of the window in no step."""
+    steps = dag.timeline.steps
+    if not dag.window.steps:
+        return intervals.EMPTY
+    whole = intervals.Intervals(np.array([dag.window.start]), np.array([dag.window.end]))
+    return intervals.subtract(whole, intervals.union(steps.start, steps.end))
+
+
+def _profiler(dag: Dag) -> intervals.Intervals:
+    slices = dag.timeline.slices
+    own = slices.kind == Kind.PROFILER
+    return intervals.union(slices.start[own], slices.end[own])
+
+
+def overlay(
+    segments: Segments, spans: intervals.Intervals, *, over: tuple[Charge, ...], charge: Charge
+) -> Segments:
+    """Charge the parts of segments inside `spans` to another cause, where they are charged to one of `over`.
+
+    Segments are cut where a span begins or ends.
+    """
+    open_ = np.isin(segments.charge, over)
+    if not len(spans.start) or not open_.any():
+        return segments
+    cuts = np.unique(np.concatenate((segments.start, spans.start, spans.end)))
+    cuts = cuts[(cuts >= segments.start[0]) & (cuts < segments.end[-1])]
+    row = np.searchsorted(segments.start, cuts, side="right") - 1
+    keep = open_[row] | (cuts == segments.start[row])  # only what may change is cut
+    cuts, row = cuts[keep], row[keep]
+    pieces = segments.take(row)
+    place = np.searchsorted(spans.start, cuts, side="right") - 1
+    inside = (place >= 0) & (cuts < spans.end[place]) & open_[row]
+    return Segments(
+        start=cuts,
+        end=np.append(cuts[1:], segments.end[-1:]),
+        charge=np.where(inside, np.uint8(charge), pieces.charge).astype(np.uint8),
+        slice=pieces.slice,
+        edge=pieces.edge,
+        carried=pieces.carried,
+    )
