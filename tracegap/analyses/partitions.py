@@ -7,9 +7,11 @@ another provider. Part of the overhead analysis.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracegap import activity
+from tracegap import activity, intervals
 from tracegap.activity import Rows
+from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
 from tracegap.report import Column, Table
 from tracegap.timeline import Timeline, Window
@@ -77,8 +79,7 @@ def find_partitions(timeline: Timeline, window: Window) -> Partitions | None:
         return None
     slices, names = timeline.slices, timeline.names
     provider = timeline.provider[rows]
-    same_place = (slices.track[rows[1:]] == slices.track[rows[:-1]]) & (slices.step[rows[1:]] == slices.step[rows[:-1]])
-    crosses = same_place & (provider[1:] != provider[:-1])
+    together, crosses = _borders(timeline, rows)
     between = np.maximum(0, slices.start[rows[1:]] - slices.end[rows[:-1]])[crosses]
     used, place = np.unique(provider, return_inverse=True)
     length = np.zeros(len(used), np.int64)
@@ -86,7 +87,7 @@ def find_partitions(timeline: Timeline, window: Window) -> Partitions | None:
     slow = np.array([_is_cpu(names[one]) for one in used.tolist()])
     fallbacks = _fallbacks(timeline, rows[slow[place]]) if slow.any() and not slow.all() else ()
     return Partitions(
-        count=1 + int(np.count_nonzero(~same_place | crosses)),
+        count=1 + int(np.count_nonzero(~together | crosses)),
         handoffs=int(np.count_nonzero(crosses)),
         handoff_ns=int(between.sum()),
         fallback_ns=sum(one.duration_ns for one in fallbacks),
@@ -107,6 +108,25 @@ def outer_operators(timeline: Timeline, window: Window) -> Rows:
         inside & outer & (slices.kind == Kind.OP) & (timeline.provider >= 0) & tracks.ordered[slices.track]
     )
     return rows[np.lexsort((slices.start[rows], slices.step[rows], slices.track[rows]))]
+
+
+def handoffs(timeline: Timeline, window: Window) -> Intervals:
+    """Return the time between the last operator of each run and the first of the next in the same step."""
+    rows = outer_operators(timeline, window)
+    if not len(rows) or timeline.provider is None:
+        return intervals.EMPTY
+    slices = timeline.slices
+    _, crosses = _borders(timeline, rows)
+    return intervals.union(slices.end[rows[:-1]][crosses], slices.start[rows[1:]][crosses])
+
+
+def _borders(timeline: Timeline, rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Mark neighbours of one thread and step, and those of them on different providers."""
+    slices = timeline.slices
+    assert timeline.provider is not None
+    provider = timeline.provider[rows]
+    together = (slices.track[rows[1:]] == slices.track[rows[:-1]]) & (slices.step[rows[1:]] == slices.step[rows[:-1]])
+    return together, together & (provider[1:] != provider[:-1])
 
 
 def _fallbacks(timeline: Timeline, rows: Rows) -> tuple[Fallback, ...]:
