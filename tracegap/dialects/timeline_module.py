@@ -19,7 +19,9 @@ from tracegap.kinds import Kind, Role
 _INPUTS = tuple(f"input{place}" for place in range(64))
 ARGS: Mapping[str, ArgType] = {"name": ArgType.TEXT, "op": ArgType.TEXT, **dict.fromkeys(_INPUTS, ArgType.TEXT)}
 
-_COMPUTE = re.compile(r"(?P<path>.*?/?(?:device:)?(?P<sort>[a-zA-Z]+):(?P<index>\d+))(?:/(?P<line>\S+))? Compute$")
+_COMPUTE = re.compile(
+    r".*?\b(?:device:)?(?P<sort>(?!job|replica|task)[a-zA-Z_]+):(?P<index>\d+)(?:/(?P<line>stream:\w+|memcpy))? Compute$"
+)
 # a producer's output number, and the number of a send and receive pair, follow its name; ^ marks a control input
 _DECORATION = re.compile(r"^\^|/_\d+$|:\d+$")
 _REPEATS = ("stream:all", "memcpy")

@@ -46,7 +46,10 @@ ARGS: Mapping[str, ArgType] = {
     "theoretical_occupancy_pct": ArgType.REAL,
 }
 
-_PLANE = re.compile(r"/device:(\w+):(\d+)")
+# "/host:CPU", "/device:GPU:0", after the machine's name in the streaming viewer's export
+_NAME = re.compile(r"(\S+ )?/(host:\w+|device:\w+:\d+)( \S.*)?$")
+_PLANE = re.compile(r"(?:\S+ )?/device:(\w+):(\d+)")
+_NUMBERED = re.compile(r"[^\s:$]+ (\d{1,17})$")
 _PSEUDO = re.compile(
     r"end: |ThreadpoolListener::(Record|StartRegion|StopRegion)$|\$profiler\.py:\d+ (start|stop)_trace$"
 )
@@ -74,7 +77,7 @@ def is_xprof(head: Head) -> bool:
     return any(
         event.get("name") == "process_name"
         and isinstance(event.get("args"), dict)
-        and re.match(r"/(host|device):\w+(:\d+)?$|/host:CPU", str(event["args"].get("name", "")))
+        and _NAME.match(str(event["args"].get("name", "")))
         for event in head.events
     )
 
@@ -134,8 +137,8 @@ def _host_kinds(events: Events, slices: NDArray[np.bool_], threads: list[str]) -
         kinds[rows] = tell(events.name[rows], events.strings, rule)
     # an operator's row names its node or its HLO; a row with a correlation id handed over device work
     for argument in ("hlo_op", "is_eager"):
-        rows = events.arg(argument).rows
-        kinds[rows[_is_work(kinds[rows])]] = Kind.OP
+        given = events.arg(argument).rows
+        kinds[given[_is_work(kinds[given])]] = Kind.OP
     handed, _ = positive(events.arg("correlation_id"), slices)
     kinds[handed[_is_work(kinds[handed])]] = Kind.RUNTIME
     return kinds
@@ -169,7 +172,10 @@ def _python_kind(name: str) -> Kind:
 def _steps(
     events: Events, slices: NDArray[np.bool_], kinds: NDArray[np.uint8], stepped: NDArray[np.bool_]
 ) -> tuple[dict[int, int], NDArray[np.int32]]:
-    """Mark steps: host ranges with ``step_num``, else the device's own line of steps. Return numbers and shown names."""
+    """Mark steps: host ranges with ``step_num``, else the device's line of steps, else numbered ranges.
+
+    Return the numbers by row, and the names to show.
+    """
     given = events.arg("step_num")
     keep = (kinds[given.rows] != Kind.NONE) & (given.values >= 0)
     rows, numbers = given.rows[keep], given.values[keep]
@@ -180,9 +186,14 @@ def _steps(
         name[rows[told >= 0]] = told[told >= 0]
         return dict(zip(rows.tolist(), numbers.tolist(), strict=True)), name
     rows = np.flatnonzero(slices & stepped[events.thread])
+    pattern = re.compile(r"(\d{1,17})$")
+    if not len(rows):
+        # the streaming viewer's export has no arguments: a range called ``train 7`` is a step
+        named = tell(events.name, events.strings, lambda text: bool(_NUMBERED.match(text)))
+        rows, pattern = np.flatnonzero((kinds == Kind.ANNOTATION) & (named > 0)), _NUMBERED
     kinds[rows] = Kind.STEP
-    texts = {row: events.strings[name[row]] if name[row] >= 0 else "" for row in rows.tolist()}
-    return {row: int(text) for row, text in texts.items() if text.isdigit() and len(text) < 18}, name
+    found = {row: pattern.match(events.strings[name[row]] if name[row] >= 0 else "") for row in rows.tolist()}
+    return {row: int(match[1]) for row, match in found.items() if match}, name
 
 
 def _launches(events: Events, kinds: NDArray[np.uint8], on_device: NDArray[np.bool_]) -> NDArray[np.int32]:
