@@ -14,13 +14,13 @@ from typing import Any
 import tracegap
 from tracegap import analyses, decode, dialects, events, facts
 from tracegap.errors import FormatError, LossError, UsageError
+from tracegap.extent import choose_window
 from tracegap.median_step import chart
 from tracegap.problems import Severity
 from tracegap.renderers import renderer
 from tracegap.report import Report, Section
 from tracegap.source import MAX_BYTES, open_source
 from tracegap.timeline import Timeline, build
-from tracegap.extent import choose_window
 
 
 def load(

@@ -5,12 +5,39 @@ with the suffix ``_ns``) and a `Section` (title, sentences, tables with units). 
 renderers know sections: neither knows an analysis.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from tracegap.problems import Problem
 from tracegap.units import Unit
+
+_NAME = re.compile("\ue000([^\ue000\ue001]*)\ue001")
+"""A name of the trace in a sentence, between two characters of Unicode's private use area."""
+
+
+def named(name: str) -> str:
+    """Mark a name of the trace for use in a sentence, so that renderers can shorten it, set it as code and escape it.
+
+    Examples
+    --------
+    >>> list(pieces(f"idle before {named('gemm')}."))
+    [('idle before ', False), ('gemm', True), ('.', False)]
+    """
+    return f"\ue000{unmarked(name)}\ue001"
+
+
+def pieces(sentence: str) -> Iterator[tuple[str, bool]]:
+    """Take a sentence apart into (text, whether it is a marked name)."""
+    for place, text in enumerate(_NAME.split(sentence)):
+        if text:
+            yield unmarked(text), place % 2 == 1
+
+
+def unmarked(sentence: str) -> str:
+    """Return a sentence without the marks around its names."""
+    return sentence.replace("\ue000", "").replace("\ue001", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +77,8 @@ class Table:
 class Section:
     """The answer of one analysis.
 
-    ``lines`` are finished sentences, most important first; ``notes`` say what is inferred, clipped or unknown.
+    ``lines`` are finished sentences, most important first; ``notes`` say what is inferred, clipped or unknown. Names of
+    the trace stand in them as `named` marks them.
     ``name`` is the analysis' word (``gaps``), which is also its file, its docs page and ``--section``; ``label`` is a
     shorter one for the margin of the terminal report (``PATH`` for ``critical_path``), the name itself if empty.
     """

@@ -72,7 +72,7 @@ class Inner:
         ((Inner(1), Inner(2, 3)), [{"a": 1}, {"a": 2, "b": 3}]),
         ({Colour.RED: 1, "none": None}, {"red": 1}),
         (np.int64(2**62), 2**62),
-        (np.bool_(True), True),
+        (np.bool_(1), True),
         (Colour.RED, "red"),
         ("\ud800", "\ufffd\ufffd\ufffd"),
     ],

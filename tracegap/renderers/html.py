@@ -12,7 +12,7 @@ from html import escape
 
 from tracegap.problems import Severity
 from tracegap.renderers.names import printable
-from tracegap.report import Chart, Column, Report, Section, Table
+from tracegap.report import Chart, Column, Report, Section, Table, pieces
 from tracegap.units import Unit, cells, count, duration
 
 NAME = "html"
@@ -98,11 +98,11 @@ def _verdict(report: Report) -> list[str]:
     if report.verdict is None:
         return []
     items = [
-        f"<li>{_text(finding.text)}<br><small>{_text(finding.evidence)} · {_text(finding.code)}</small></li>"
+        f"<li>{_sentence(finding.text)}<br><small>{_sentence(finding.evidence)} · {_text(finding.code)}</small></li>"
         for finding in report.verdict.findings
     ]
     findings = ['<ol class="findings">', *items, "</ol>"] if items else []
-    return [f"<h1>{_text(report.verdict.summary)}</h1>", *findings]
+    return [f"<h1>{_sentence(report.verdict.summary)}</h1>", *findings]
 
 
 def _contents(report: Report) -> str:
@@ -112,10 +112,10 @@ def _contents(report: Report) -> str:
 
 def _section(section: Section) -> str:
     parts = [f'<section id="{_text(section.name)}">', f"<h2>{_text(section.title)}</h2>"]
-    parts += [f"<p>{_text(line)}</p>" for line in section.lines]
+    parts += [f"<p>{_sentence(line)}</p>" for line in section.lines]
     parts += [_table(table) for table in section.tables if table.rows]
     if section.notes:
-        parts += ['<ul class="dim">', *(f"<li>{_text(note)}</li>" for note in section.notes), "</ul>"]
+        parts += ['<ul class="dim">', *(f"<li>{_sentence(note)}</li>" for note in section.notes), "</ul>"]
     return "\n".join([*parts, "</section>"])
 
 
@@ -184,6 +184,10 @@ def _problems(report: Report) -> str:
             f"<li>{kind}{count(one.count)} × <code>{_text(one.code)}</code>: {_text(one.message)} {_text(one.remedy)}{example}</li>"
         )
     return "\n".join(["<h2>Problems of the trace</h2>", "<ul>", *items, "</ul>"])
+
+
+def _sentence(sentence: str) -> str:
+    return "".join(f"<code>{_text(text)}</code>" if is_name else _text(text) for text, is_name in pieces(sentence))
 
 
 def _text(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from tracegap.problems import Problem
-from tracegap.report import Report
+from tracegap.report import Report, unmarked
 
 NAME = "json"
 SUFFIXES = (".json",)
@@ -57,7 +57,11 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return str(value) if value.isascii() else value.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return (
+            str(value)
+            if value.isascii()
+            else unmarked(value).encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        )
     if isinstance(value, int):
         return int(value)
     if is_dataclass(value) and not isinstance(value, type):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from tracegap.problems import Severity
 from tracegap.renderers.names import printable
-from tracegap.report import Chart, Column, Report, Section, Table
+from tracegap.report import Chart, Column, Report, Section, Table, pieces
 from tracegap.units import Unit, cells, count, duration
 
 NAME = "md"
@@ -160,15 +160,26 @@ def _problems(report: Report) -> str:
     return f"<details><summary>{told}</summary>\n\n" + "\n".join(lines) + "\n\n</details>"
 
 
-def _text(text: str) -> str:
-    """Escape a sentence, so that names in it are text to Markdown, to HTML and to GitHub's links."""
-    text = _PUNCTUATION.sub(lambda match: "\\" + match.group(), _html(text))
+def _text(sentence: str) -> str:
+    """Write a sentence: marked names as code, the rest escaped, so that it is text to Markdown, HTML and GitHub's links."""
+    text = "".join(_code(text) if is_name else _escaped(text) for text, is_name in pieces(sentence))
     return re.sub(r"^([#+-]|\d+(?=[.)]\s))", r"\\\1" if not text[:1].isdigit() else rf"\1{_ZERO_WIDTH}", text)
 
 
-def _html(text: str) -> str:
-    """Escape a sentence where HTML holds it and Markdown does not look, as in a summary; GitHub still looks for links."""
-    text = " ".join(printable(text).split())
+def _escaped(text: str) -> str:
+    return _PUNCTUATION.sub(lambda match: "\\" + match.group(), _unlinked(text))
+
+
+def _html(sentence: str) -> str:
+    """Write a sentence where HTML holds it and Markdown does not look, as in a summary."""
+    return "".join(
+        f"<code>{_unlinked(text)}</code>" if is_name else _unlinked(text) for text, is_name in pieces(sentence)
+    )
+
+
+def _unlinked(text: str) -> str:
+    """Escape for HTML, and part what GitHub would make a mention or a link of."""
+    text = re.sub(r"\s+", " ", printable(text))
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = (
         text.replace("@", f"@{_ZERO_WIDTH}").replace("://", f":{_ZERO_WIDTH}//").replace("www.", f"www{_ZERO_WIDTH}.")

@@ -15,7 +15,7 @@ from rich.text import Text
 from tracegap.problems import Problem, Severity
 from tracegap.renderers.grid import Line, lines
 from tracegap.renderers.names import printable, shorten
-from tracegap.report import Finding, Report, Section
+from tracegap.report import Finding, Report, Section, pieces
 from tracegap.units import count
 
 NAME = "text"
@@ -27,6 +27,8 @@ WIDTH = 100
 
 _INDENT = 2
 _LOSSES = 3
+_NAME = 40
+"""Of a name in a sentence."""
 
 
 def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
@@ -186,10 +188,11 @@ def _margined(label: str, body: Sequence[Line], margin: int) -> list[Line]:
     ]
 
 
-def _wrap(text: str, width: int, *, hang: int = 0) -> list[str]:
-    """Break a sentence into lines; a word that is longer than a line is shortened in its middle."""
+def _wrap(sentence: str, width: int, *, hang: int = 0) -> list[str]:
+    """Break a sentence into lines; names in it, and words longer than a line, are shortened in their middle."""
+    told = "".join(shorten([text], _NAME)[0] if is_name else text for text, is_name in pieces(sentence))
     words = [
-        shorten([word], width - hang)[0] if len(word) > width - hang else word for word in printable(text).split(" ")
+        shorten([word], width - hang)[0] if len(word) > width - hang else word for word in printable(told).split(" ")
     ]
     return textwrap.wrap(
         " ".join(words), width, subsequent_indent=" " * hang, break_on_hyphens=False, break_long_words=True
