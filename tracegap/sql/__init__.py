@@ -1,0 +1,1 @@
+"""SQL over a trace: an embedded engine with Perfetto's tables, and the real trace processor behind the same face."""
