@@ -109,6 +109,8 @@ def _bind(events: Events, stand: Stand, rows: NDArray[np.int64], encloses: NDArr
         when = events.start[rows[mine]] - stand.shift[events.thread[rows[mine]]]
         inside = _open_at(stand, stand.spans[number, 1], when)
         inside = np.where(inside >= 0, inside, _open_at(stand, stand.spans[number, 0], when))
+        # TensorFlow lets an arrow leave at the very end of its operator, where a half-open slice is over
+        inside = np.where(inside >= 0, inside, _open_at(stand, stand.spans[number, 1], when - 1))
         ahead = _next_at(stand, stand.spans[number, 1], when)
         found[mine] = np.where(encloses[mine], inside, np.where(ahead >= 0, ahead, inside))
     return found
