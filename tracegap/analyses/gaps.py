@@ -23,7 +23,8 @@ from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
 from tracegap.intervals import Intervals
-from tracegap.report import Column, Section, Table
+from tracegap.kinds import Kind
+from tracegap.report import Column, Section, Table, named
 from tracegap.timeline import Timeline, Window
 from tracegap.units import Unit, count, duration, ratio
 
@@ -137,6 +138,8 @@ def section(result: Gaps) -> Section:
         lines.append(
             f"The trace has no device; no thread ran for {duration(whole.idle_ns)} of the window"
             f" ({ratio(whole.idle_ratio)}), in {_times(whole.count)}."
+            if whole.count
+            else "The trace has no device; at every moment of the window a thread runs."
         )
     tables = [table for device in result.devices for table in _tables(device.device, device.idle_ns, device)]
     if not result.devices:
@@ -180,18 +183,16 @@ def _devices(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> lis
 
 def _told(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tuple[tuple[Gap, ...], tuple[Group, ...]]:
     """Return the longest gaps and all groups of gaps; `rows` are the slices that bound them."""
-    slices = timeline.slices
     before = np.where(idle.start > window.start, last_ended(timeline, rows, idle.start), -1)
     after = np.where(idle.end < window.end, first_started(timeline, rows, idle.end), -1)
     length = idle.end - idle.start
     longest = np.lexsort((idle.start, -length))[:TOP]
-    operator = activity.operator_of(timeline) if len(timeline.devices) else np.full(len(slices), -1, np.int32)
     top = tuple(
         Gap(
             start_ns=int(idle.start[gap]),
             duration_ns=int(length[gap]),
-            before=_slice(timeline, int(before[gap]), operator, launched=False),
-            after=_slice(timeline, int(after[gap]), operator, launched=True),
+            before=_slice(timeline, int(before[gap]), launched=False),
+            after=_slice(timeline, int(after[gap]), launched=True),
         )
         for gap in longest.tolist()
     )
@@ -199,36 +200,44 @@ def _told(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tu
 
 
 def last_ended(timeline: Timeline, rows: Rows, times: NDArray[np.int64]) -> Rows:
-    """Return for each time which of `rows` ended last by then, the longest of several; −1 where none did."""
+    """Return for each of the ascending times which of `rows` ended last by then, the longest of several; −1 where none did."""
     slices = timeline.slices
-    end = slices.end[rows]
-    order = np.lexsort((end - slices.start[rows], end))
-    place = np.searchsorted(end[order], times, side="right") - 1
-    return np.append(rows[order], -1)[place]
+    return _latest(rows, slices.end[rows], slices.end[rows] - slices.start[rows], times)
 
 
 def first_started(timeline: Timeline, rows: Rows, times: NDArray[np.int64]) -> Rows:
-    """Return for each time which of `rows` starts first from then on, the longest of several; −1 where none does."""
+    """Return for each of the ascending times which of `rows` starts first from then on, the longest of several; −1 if none."""
     slices = timeline.slices
-    start = slices.start[rows]
-    order = np.lexsort((start - slices.end[rows], start))
-    return np.append(rows[order], -1)[np.searchsorted(start[order], times)]
+    return _latest(rows, -slices.start[rows], slices.end[rows] - slices.start[rows], -times[::-1])[::-1]
+
+
+def _latest(rows: Rows, at: NDArray[np.int64], length: NDArray[np.int64], times: NDArray[np.int64]) -> Rows:
+    never = np.iinfo(np.int64).min
+    latest = np.full(len(times) + 1, never)
+    np.maximum.at(latest, np.searchsorted(times, at), at)
+    latest = np.maximum.accumulate(latest[:-1])
+    near = np.flatnonzero(np.isin(at, latest))  # sorting these few is all that ties need
+    order = near[np.lexsort((length[near], at[near]))]
+    place = np.searchsorted(at[order], latest, side="right") - 1
+    found: Rows = np.where(latest > never, np.append(rows[order], -1)[place], -1)
+    return found
 
 
 def _groups(timeline: Timeline, before: Rows, after: Rows, length: NDArray[np.int64]) -> tuple[Group, ...]:
-    name = np.append(timeline.slices.name, np.int32(-2)).astype(np.int64)  # the last place: the edge of the window
-    pairs, group = np.unique(np.stack((name[before], name[after])), axis=1, return_inverse=True)
-    group = group.reshape(-1)
-    counts = np.bincount(group, minlength=pairs.shape[1])
-    totals = np.zeros(pairs.shape[1], np.int64)
+    name = np.append(timeline.slices.name, np.int32(-2)).astype(np.int64) + 2  # the last place: the edge of the window
+    size = len(timeline.names) + 2
+    pairs, group = np.unique(name[before] * size + name[after], return_inverse=True)
+    first, second = pairs // size - 2, pairs % size - 2
+    counts = np.bincount(group, minlength=len(pairs))
+    totals = np.zeros(len(pairs), np.int64)
     np.add.at(totals, group, length)
-    order = np.lexsort((pairs[1], pairs[0], -totals)).tolist()
+    order = np.lexsort((second, first, -totals)).tolist()
     return tuple(
         Group(
             count=int(counts[one]),
             total_ns=int(totals[one]),
-            before=_name(timeline, int(pairs[0, one])),
-            after=_name(timeline, int(pairs[1, one])),
+            before=_name(timeline, int(first[one])),
+            after=_name(timeline, int(second[one])),
         )
         for one in order
     )
@@ -238,16 +247,18 @@ def _name(timeline: Timeline, name: int) -> str | None:
     return None if name == -2 else timeline.names[name] if name >= 0 else ""
 
 
-def _slice(timeline: Timeline, row: int, operator: NDArray[np.int32], *, launched: bool) -> Slice | None:
+def _slice(timeline: Timeline, row: int, *, launched: bool) -> Slice | None:
     if row < 0:
         return None
     slices, names = timeline.slices, timeline.names
     launch = int(slices.launch[row]) if launched else -1
-    maker = int(operator[launch]) if launch >= 0 else -1
+    maker = int(slices.parent[launch]) if launch >= 0 else -1
+    while maker >= 0 and slices.kind[maker] != Kind.OP:
+        maker = int(slices.parent[maker])
     return Slice(
         name=_name(timeline, int(slices.name[row])) or "",
         launch=names[slices.name[launch]] if launch >= 0 else None,
-        operator=names[slices.name[maker]] if maker >= 0 and maker != launch else None,
+        operator=names[slices.name[maker]] if maker >= 0 else None,
     )
 
 
@@ -264,9 +275,9 @@ def _times(number: int) -> str:
 
 
 def _between(before: Slice | None, after: Slice | None) -> str:
-    made = f" ({after.operator})" if after and after.operator else ""
-    return (f", after {before.name}" if before else ", first") + (
-        f", before {after.name}{made}" if after else ", to the end"
+    made = f" ({named(after.operator)})" if after and after.operator else ""
+    return (f", after {named(before.name)}" if before else ", first") + (
+        f", before {named(after.name)}{made}" if after else ", to the end"
     )
 
 

@@ -13,7 +13,7 @@ from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
-from tracegap.report import Column, Table
+from tracegap.report import Column, Table, named
 from tracegap.timeline import Timeline, Window
 from tracegap.units import Unit, count, duration
 
@@ -46,11 +46,11 @@ class Partitions:
     def sentence(self) -> str:
         """Say it in one sentence."""
         if len(self.providers) == 1:
-            return f"All operators ran on {self.providers[0]}."
+            return f"All operators ran on {named(self.providers[0])}."
         each = f" ({count(self.count // self.steps)} a step)" if self.steps > 1 and self.count % self.steps == 0 else ""
         fell = f"; {duration(self.fallback_ns)} in operators that fell back to the CPU" if self.fallback_ns else ""
         return (
-            f"{count(self.count)} partitions{each} over {' and '.join(self.providers)}:"
+            f"{count(self.count)} partitions{each} over {' and '.join(map(named, self.providers))}:"
             f" {count(self.handoffs)} hand-offs, {duration(self.handoff_ns)} between them{fell}."
         )
 
@@ -84,7 +84,7 @@ def find_partitions(timeline: Timeline, window: Window) -> Partitions | None:
     used, place = np.unique(provider, return_inverse=True)
     length = np.zeros(len(used), np.int64)
     np.add.at(length, place, slices.end[rows] - slices.start[rows])
-    slow = np.array([_is_cpu(names[one]) for one in used.tolist()])
+    slow = _are_cpu(timeline, used)
     fallbacks = _fallbacks(timeline, rows[slow[place]]) if slow.any() and not slow.all() else ()
     return Partitions(
         count=1 + int(np.count_nonzero(~together | crosses)),
@@ -120,6 +120,17 @@ def handoffs(timeline: Timeline, window: Window) -> Intervals:
     return intervals.union(slices.end[rows[:-1]][crosses], slices.start[rows[1:]][crosses])
 
 
+def fallen_back(timeline: Timeline, window: Window) -> Intervals:
+    """Return the time in operators that fell back to the CPU, if an accelerator ran others."""
+    rows = outer_operators(timeline, window)
+    if not len(rows) or timeline.provider is None:
+        return intervals.EMPTY
+    used, place = np.unique(timeline.provider[rows], return_inverse=True)
+    slow = _are_cpu(timeline, used)
+    rows = rows[slow[place]] if not slow.all() else rows[:0]
+    return intervals.union(timeline.slices.start[rows], timeline.slices.end[rows])
+
+
 def _borders(timeline: Timeline, rows: Rows) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Mark neighbours of one thread and step, and those of them on different providers."""
     slices = timeline.slices
@@ -132,21 +143,21 @@ def _borders(timeline: Timeline, rows: Rows) -> tuple[NDArray[np.bool_], NDArray
 def _fallbacks(timeline: Timeline, rows: Rows) -> tuple[Fallback, ...]:
     slices, names = timeline.slices, timeline.names
     assert timeline.provider is not None
-    pairs, place = np.unique(np.stack((slices.name[rows], timeline.provider[rows])), axis=1, return_inverse=True)
-    place = place.reshape(-1)
+    size = len(names)
+    pairs, place = np.unique(slices.name[rows].astype(np.int64) * size + timeline.provider[rows], return_inverse=True)
     counts = np.bincount(place)
-    length = np.zeros(pairs.shape[1], np.int64)
+    length = np.zeros(len(pairs), np.int64)
     np.add.at(length, place, slices.end[rows] - slices.start[rows])
     return tuple(
         Fallback(
-            name=names[pairs[0, one]],
+            name=names[pairs[one] // size],
             count=int(counts[one]),
-            provider=names[pairs[1, one]],
+            provider=names[pairs[one] % size],
             duration_ns=int(length[one]),
         )
         for one in np.argsort(-length, kind="stable").tolist()
     )
 
 
-def _is_cpu(provider: str) -> bool:
-    return "cpu" in provider.lower()
+def _are_cpu(timeline: Timeline, providers: NDArray[np.int32]) -> NDArray[np.bool_]:
+    return np.array(["cpu" in timeline.names[one].lower() for one in providers.tolist()], np.bool_)

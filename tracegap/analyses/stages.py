@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tracegap import activity, intervals
 from tracegap.analyses.contract import Model
 from tracegap.analyses.steps import RELIABLE, median, percentile99
-from tracegap.report import Column, Section, Table
+from tracegap.report import Column, Section, Table, named
 from tracegap.timeline import Timeline, Window
 from tracegap.units import Unit, count, duration, ratio
 
@@ -75,14 +75,19 @@ def section(result: tuple[Stage, ...]) -> Section:
     roots = [stage for stage in result if stage.depth == 0]
     longest = max(roots, key=lambda stage: stage.total_ns)
     lines = [
-        f"{longest.name} takes most: {duration(longest.total_ns)} of the host's time, {ratio(longest.ratio)} of the window,"
+        f"{named(longest.name)} takes most: {duration(longest.total_ns)} of the host's time, {ratio(longest.ratio)} of the window,"
         f" in {count(longest.count)} × {duration(longest.median_ns)}."
     ]
     on_device = [stage for stage in result if stage.device_busy_ns]
     notes = []
     if on_device:
         most = max(on_device, key=lambda stage: stage.device_busy_ns or 0)
-        lines.append(f"{most.name} has most device time of its own: {duration(most.device_busy_ns or 0)}.")
+        backward = (
+            f", {duration(most.device_backward_ns)} of it in its backward pass" if most.device_backward_ns else ""
+        )
+        lines.append(
+            f"{named(most.name)} has most device time of its own: {duration(most.device_busy_ns or 0)}{backward}."
+        )
         notes.append(
             "Device time is the launching stage's; a backward pass linked to its forward counts to the forward's stage."
         )
@@ -125,9 +130,10 @@ def _paths(parent: NDArray[np.int32], name: NDArray[np.int32]) -> tuple[NDArray[
     level = np.flatnonzero(parent < 0)
     while len(level):
         over = np.where(parent[level] >= 0, path[parent[level]], -1)
-        pairs, place = np.unique(np.stack((over, name[level])), axis=1, return_inverse=True)
-        path[level] = len(above) + place.reshape(-1)
-        above += pairs[0].tolist()
+        size = int(name.max()) + 2
+        pairs, place = np.unique((over + 1) * size + name[level] + 1, return_inverse=True)
+        path[level] = len(above) + place
+        above += (pairs // size - 1).tolist()
         level = np.flatnonzero((path < 0) & (parent >= 0) & (path[parent] >= 0))
     return path, np.array(above, np.intp)
 

@@ -25,7 +25,7 @@ from tracegap.analyses.contract import Model
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
-from tracegap.report import Column, Section, Table
+from tracegap.report import Column, Section, Table, named
 from tracegap.timeline import Timeline
 from tracegap.units import Unit, count, duration
 
@@ -347,7 +347,7 @@ def _tail(slowest: Slowest) -> str:
 
 def _called(part: Part) -> str:
     cause = part.cause.replace("_", " ")
-    return f"{cause} in {part.name}" if part.name else cause
+    return f"{cause} in {named(part.name)}" if part.name else cause
 
 
 def _parts_table(slowest: Slowest) -> Table:

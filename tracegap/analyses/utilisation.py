@@ -21,7 +21,7 @@ from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
 from tracegap.analyses.steps import median
 from tracegap.kinds import Kind
-from tracegap.report import Column, Section, Table
+from tracegap.report import Column, Section, Table, named
 from tracegap.timeline import Timeline, Window
 from tracegap.units import Unit, count, duration, ratio
 
@@ -148,7 +148,7 @@ def section(result: Utilisation) -> Section:
         lines = [
             "The trace has no device."
             + (
-                f" The busiest thread, {busiest.name}, runs {ratio(busiest.busy_ratio)} of the window."
+                f" The busiest thread, {named(busiest.name)}, runs {ratio(busiest.busy_ratio)} of the window."
                 if busiest
                 else ""
             )

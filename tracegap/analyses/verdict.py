@@ -15,10 +15,11 @@ from tracegap.analyses import overhead, partitions
 from tracegap.analyses.contract import Model
 from tracegap.analyses.gaps import DeviceGaps, Gaps, device_busy
 from tracegap.analyses.overhead import Overhead
+from tracegap.analyses.stages import Stage
 from tracegap.analyses.steps import Steps, clocks
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
-from tracegap.report import Finding, Verdict
+from tracegap.report import Finding, Verdict, named
 from tracegap.units import count, duration, ratio
 
 MOST = 5
@@ -81,13 +82,15 @@ FINDINGS: dict[str, str] = {
 def judge(model: Model, results: Mapping[str, Any]) -> Verdict:
     """Say what bounds the window and what to do, from the results of the analyses by their names."""
     window = model.window
-    if window.wall <= 0 or "overhead" not in results:
-        return Verdict("nothing can be said: neither operators nor device work are in the window", "unknown")
+    if window.wall <= 0:
+        return Verdict("nothing can be said: the window is empty", "unknown")
     if _touched_by_implausible(model):
         return Verdict(
             "withheld: a slice whose time cannot be right touches the window; see the problems below, or choose other --steps",
             "unknown",
         )
+    if "overhead" not in results:
+        return Verdict(f"neither operators nor device work are in the window{_longest(results)}", "unknown")
     bound, shares = _bound(results)
     busiest = max(_devices(results), key=lambda one: one.busy_ns, default=None)
     if busiest is not None and 1 - busiest.idle_ratio > HEALTHY:
@@ -105,6 +108,14 @@ def _touched_by_implausible(model: Model) -> bool:
     slices, window = model.timeline.slices, model.window
     wrong = ~slices.plausible
     return bool(np.any(wrong & (slices.start < window.end) & (slices.end > window.start)))
+
+
+def _longest(results: Mapping[str, Any]) -> str:
+    stages: tuple[Stage, ...] = results.get("stages", ())
+    longest = max(stages, key=lambda stage: stage.total_ns, default=None)
+    return (
+        f"; the longest stage, {named(longest.name)}, takes {ratio(longest.ratio)} of it" if longest is not None else ""
+    )
 
 
 def _devices(results: Mapping[str, Any]) -> tuple[DeviceGaps, ...]:
@@ -175,7 +186,7 @@ def _idle(model: Model, device: DeviceGaps, time: Intervals) -> Iterator[Finding
     gaps = "one gap" if device.count == 1 else f"{count(device.count)} gaps"
     likely = next((group for group in device.groups if group.before and group.after), None)
     most = (
-        f"; {duration(likely.total_ns)} of it in {count(likely.count)} like {likely.before} → {likely.after}"
+        f"; {duration(likely.total_ns)} of it in {count(likely.count)} like {named(likely.before)} → {named(likely.after)}"
         if likely
         else ""
     )
@@ -212,19 +223,20 @@ def _host(model: Model, weighed: Overhead, time: Intervals) -> Iterator[Finding]
         yield Finding(
             code="partition-handoffs",
             title="Hand-offs between providers",
-            text=f"{count(split.handoffs)} hand-offs between {' and '.join(split.providers)} take {duration(cost)}"
+            text=f"{count(split.handoffs)} hand-offs between {' and '.join(map(named, split.providers))} take {duration(cost)}"
             f" ({ratio(cost / window.wall)} of the window): replace the operators that break the graph.",
             cost_ns=cost,
             evidence="partitions in the overhead section",
         )
     if split is not None and split.fallbacks:
         first = split.fallbacks[0]
+        cost = intervals.total(intervals.intersect(time, partitions.fallen_back(timeline, window)))
         yield Finding(
             code="provider-fallback",
             title="Operators on the CPU",
-            text=f"{len(split.fallbacks)} operators fell back to the CPU and take {duration(split.fallback_ns)}"
-            f" ({ratio(split.fallback_ns / window.wall)} of the window), most of all {first.name} with {duration(first.duration_ns)}.",
-            cost_ns=split.fallback_ns,
+            text=f"{len(split.fallbacks)} operators fell back to the CPU and take {duration(cost)}"
+            f" ({ratio(cost / window.wall)} of the window), most of all {named(first.name)} with {duration(first.duration_ns)}.",
+            cost_ns=cost,
             evidence="partitions in the overhead section",
         )
     if weighed.host is None:
