@@ -107,8 +107,8 @@ class Machine:
             self.spend(900)
 
     @contextmanager
-    def call(self, name: str, cause: str = "runtime", *, arrow: bool = True) -> Iterator[int]:
-        """Write an API call; gives its start."""
+    def call(self, name: str, cause: str = "runtime", *, launches: bool = False) -> Iterator[int]:
+        """Write an API call, and an arrow to the device if it launches something; gives its start."""
         self.correlation += 1
         correlation, start = self.correlation, self.clock
         self.causes.append(cause)
@@ -116,7 +116,7 @@ class Machine:
         self.causes.pop()
         args = {"External id": self.external[-1], "cbid": 0, "correlation": correlation}
         self.events.append(kineto.slice_("cuda_runtime", name, PROCESS, self.thread, start, self.clock, args))
-        if arrow:
+        if launches:
             self.events.append(kineto.arrow("s", "ac2g", correlation, PROCESS, self.thread, start))
 
     def hand_over(self, thread: int) -> None:
@@ -154,13 +154,13 @@ class Machine:
 
     def kernel(self, name: str, *, flops: float = 0, size: float = 0) -> Work:
         """Launch a kernel that does so much arithmetic and moves so many bytes."""
-        with self.call("cudaLaunchKernel") as asked:
+        with self.call("cudaLaunchKernel", launches=True) as asked:
             self.spend(3_200)
             return self.enqueue("kernel", name, COMPUTE, self._length(flops, size), asked, _GRID)
 
     def graph(self, names: Sequence[str], *, size: float) -> None:
         """Launch a graph of kernels, one after the other."""
-        with self.call("cudaGraphLaunch") as asked:
+        with self.call("cudaGraphLaunch", launches=True) as asked:
             self.spend(3_600)
             for place, name in enumerate(names):
                 args = _GRID | {"graph id": 1, "graph node id": place + 1}
@@ -168,7 +168,7 @@ class Machine:
 
     def copy(self, direction: str, size: int) -> Work:
         """Copy asynchronously."""
-        with self.call("cudaMemcpyAsync") as asked:
+        with self.call("cudaMemcpyAsync", launches=True) as asked:
             self.spend(3_400)
             ns = 1_400 + round(size / 24)  # PCIe 4 gives about 24 bytes/ns
             args = {"bytes": size, "memory bandwidth (GB/s)": round(size / ns, 3)}
@@ -188,7 +188,7 @@ class Machine:
         with self.slice("cpu_op", "record_param_comms", "dispatch", known):
             self.spend(3_000)
             self.wait_for(COMPUTE, COMM)
-            with self.call("cudaLaunchKernelExC") as asked:
+            with self.call("cudaLaunchKernelExC", launches=True) as asked:
                 self.spend(3_300)
                 ns = 12_000 + round(size / 60)
                 self.enqueue("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL", COMM, ns, asked, _GRID | known)
@@ -196,7 +196,7 @@ class Machine:
 
     def wait_for(self, source: int, target: int) -> None:
         """Make stream `target` wait for what stream `source` has been given."""
-        with self.call("cudaEventRecord", arrow=False):
+        with self.call("cudaEventRecord"):
             self.spend(900)
             record = self.correlation
         with self.call("cudaStreamWaitEvent") as start:

@@ -105,7 +105,7 @@ class _Program:
             run.spend(5_000)
             with run.operator("aten::to"), run.operator("aten::_to_copy"):
                 if number == 1 and self.scenario.first_step_allocates:
-                    with run.operator("aten::empty_strided"), run.call("cudaMalloc", "allocator", arrow=False):
+                    with run.operator("aten::empty_strided"), run.call("cudaMalloc", "allocator"):
                         run.spend(180_000)
                 with run.operator("aten::copy_"):
                     run.copy("HtoD (Pinned -> Device)", 8 * self.scenario.batch)

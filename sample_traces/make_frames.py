@@ -206,7 +206,7 @@ def _size(shapes: Iterable[Sequence[int]], kind: str = "float") -> int:
 
 def _stage(name: str, start: int, microseconds: int) -> list[Span]:
     """Return a range that the program around the session wrote into the same file."""
-    return [("user_annotation", name, start, start + microseconds, {})]
+    return [("application", name, start, start + microseconds, {})]
 
 
 def _session(rows: list[Span]) -> bytes:
