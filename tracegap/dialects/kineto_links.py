@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.dialects.rows import latest, positive, process_texts
-from tracegap.events import NO_TIME, Events, Thread
+from tracegap.events import NO_TIME, Events
 from tracegap.kinds import Kind
 from tracegap.problems import Problem, problem
 
 _HANDOVER = ("ac2g", "async", "async_gpu", "async_cpu_to_gpu", "async_npu", "HostToDevice", "cpu_to_cuda")
 _CALLS = (Kind.RUNTIME, Kind.SYNC)
 _NAMED = re.compile(r"\b(CPU|GPU|NPU|MTIA|XPU|HPU)\b[\s:]*\d*", re.IGNORECASE)
+_LAST_NUMBER = re.compile(r"\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,19 +159,21 @@ def _by_label(
 ) -> NDArray[np.int64]:
     """Compare what processes are called beside "CPU" and "GPU 3": a merging tool writes the rank there."""
     labels, names = process_texts(events, "process_labels"), process_texts(events, "process_name")
-
-    def called(thread: Thread) -> str:
-        own = thread.process if isinstance(thread.process, str) and not thread.process.isdigit() else ""
-        text = f"{names.get(thread.process, '')} {labels.get(thread.process, '')} {own}"
-        return " ".join(_NAMED.sub(" ", text).split())
-
-    by_thread = list(map(called, events.threads))
-    by_host = {by_thread[thread]: -1 for thread in range(len(by_thread))}
-    for slot, host in enumerate(hosts.tolist()):
-        text = by_thread[int(np.flatnonzero(process == host)[0])]
-        by_host[text] = slot if by_host[text] in (-1, slot) else -2
-    table = np.array([max(by_host[text], -1) for text in by_thread], np.int64)
-    return np.asarray(table[events.thread[rows]])
+    owner = np.full(len(rows), -1, np.int64)
+    for texts in (
+        [_NAMED.sub(" ", labels.get(thread.process, "")) for thread in events.threads],
+        [_NAMED.sub(" ", names.get(thread.process, "")) for thread in events.threads],
+        [_LAST_NUMBER.sub("", str(thread.process)) for thread in events.threads],
+    ):
+        called = [" ".join(text.split()) for text in texts]
+        slots: dict[str, set[int]] = {}
+        for thread, text in enumerate(called):
+            slot = int(_slots(hosts, process[thread : thread + 1])[0])
+            if slot >= 0 and text:
+                slots.setdefault(text, set()).add(slot)
+        table = np.array([min(found) if len(found := slots.get(text, set())) == 1 else -1 for text in called], np.int64)
+        owner = np.where(owner >= 0, owner, table[events.thread[rows]])
+    return owner
 
 
 def _by_part(
