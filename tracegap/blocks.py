@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap.decimals import times
-from tracegap.events import NO_TIME, Argument, ArgType, Thread
+from tracegap.decimals import far_origin, times
+from tracegap.events import NO_TIME, ArgType, Argument, Thread
 
 RARE = {"bp": ArgType.TEXT, "bind_id": ArgType.TEXT, "flow_in": ArgType.INT, "flow_out": ArgType.INT, "s": ArgType.TEXT}
 """Top-level fields that few events have."""
@@ -100,9 +100,10 @@ class BlockParser:
         self.rare = RARE
         self._names: _Ids[str] = _Ids()
         self._texts = _Texts(self._names)
-        self._ids: _Ids[_Scalar] = _Ids()
+        self._ids: _Ids[int | str | float] = _Ids()
         self._threads: _Ids[tuple[_Scalar, _Scalar]] = _Ids()
         self._phases = _Phases()
+        self._origin: int | None = None
         self._slots = {name: f"a{place}" for place, name in enumerate(self.args)}
         self._event = self._schema()
         self._decoder = msgspec.json.Decoder(list[self._event])  # type: ignore[name-defined]
@@ -134,6 +135,11 @@ class BlockParser:
         ]
         return msgspec.defstruct("Event", fields, gc=False)
 
+    @property
+    def origin(self) -> int:
+        """Nanoseconds that starts are counted from: 0, unless the file's clock does not fit int64."""
+        return self._origin or 0
+
     def strings(self) -> tuple[str, ...]:
         """Names, categories and text arguments, by number."""
         return tuple(self._names.keys_in_order())
@@ -159,13 +165,16 @@ class BlockParser:
             events = self._decoder.decode(text)
         except msgspec.ValidationError:
             events = list(self._loosely(text, faults))
-        metadata = self._metadata(text, events) if any(event.ph == "M" for event in events) else ()
+        metadata = self._metadata(text, events) if "M" in _cells(events, "ph") else ()
         return self._block(events, metadata, faults)
 
     def _block(self, events: list[Any], metadata: Any, faults: list[tuple[str, int, int]]) -> Block:
         durations = _cells(events, "dur")
         phase = _numbered(self._phases, _cells(events, "ph"), np.uint8)
-        read = times(_cells(events, "ts"), durations)
+        starts = _cells(events, "ts")
+        if self._origin is None:
+            self._origin = far_origin(starts)
+        read = times(starts, durations, origin=self._origin)
         threads = list(zip(_cells(events, "pid"), _cells(events, "tid"), strict=True))
         return Block(
             phase=phase,
@@ -175,14 +184,20 @@ class BlockParser:
             start=read.start,
             duration=read.duration,
             id=_numbered(self._ids, _identities(events), np.int32),
-            args=self._arguments(self._slots, self.args, [args or self._no_args for args in _cells(events, "args")], faults),
+            args=self._arguments(
+                self._slots, self.args, [args or self._no_args for args in _cells(events, "args")], faults
+            ),
             fields=self._arguments({name: name for name in self.rare}, self.rare, events, faults),
             metadata=metadata,
             faults=(*faults, *_time_faults(phase, read.start, read.duration, durations)),
         )
 
     def _arguments(
-        self, slots: Mapping[str, str], kinds: Mapping[str, ArgType], holders: list[Any], faults: list[tuple[str, int, int]]
+        self,
+        slots: Mapping[str, str],
+        kinds: Mapping[str, ArgType],
+        holders: list[Any],
+        faults: list[tuple[str, int, int]],
     ) -> dict[str, Argument]:
         found = {}
         for name, slot in slots.items():
@@ -193,7 +208,7 @@ class BlockParser:
             picked = [cells[row] for row in rows]
             values: NDArray[Any]
             if kinds[name] is ArgType.TEXT:
-                values = _numbered(self._texts, list(map(bytes, picked)), np.int32)
+                values = _numbered(self._texts, _copies(picked), np.int32)
             elif kinds[name] is ArgType.REAL:
                 values = _reals(picked)
             else:
@@ -203,10 +218,10 @@ class BlockParser:
 
     def _metadata(self, text: bytes, events: list[Any]) -> tuple[tuple[int, str, int, object], ...]:
         """Parse the M events of a chunk whole."""
-        whole = [item for item in msgspec.json.decode(text) if isinstance(item, dict)]
+        objects = (raw for raw in msgspec.json.decode(text, type=list[msgspec.Raw]) if _is_object(raw))
         return tuple(
-            (row, event.name, self._threads[event.pid, event.tid], _value_of(whole[row].get("args")))
-            for row, event in enumerate(events)
+            (row, event.name, self._threads[event.pid, event.tid], _value_of(msgspec.json.decode(raw).get("args")))
+            for row, (event, raw) in enumerate(zip(events, objects, strict=True))
             if event.ph == "M" and event.name is not None
         )
 
@@ -214,7 +229,7 @@ class BlockParser:
         """Parse event by event, taking each field whose type is right."""
         row = 0
         for raw in msgspec.json.decode(text, type=list[msgspec.Raw]):
-            if not bytes(raw[:1] if isinstance(raw, bytes) else memoryview(raw)[:1]) == b"{":
+            if not _is_object(raw):
                 faults.append(("not-an-object", 1, row))
                 continue
             try:
@@ -230,7 +245,7 @@ class BlockParser:
             if raw is None:
                 continue
             if name == "args":
-                if memoryview(raw)[:1] == b"{":
+                if _is_object(raw):
                     fields[name] = self._rebuilt_args(msgspec.json.decode(raw, type=dict[str, msgspec.Raw]))
                 elif bytes(raw) != _NULL:
                     faults.append(("odd-arguments", 1, row))
@@ -240,12 +255,22 @@ class BlockParser:
 
     def _rebuilt_args(self, members: dict[str, msgspec.Raw]) -> Any:
         fields = {
-            slot: _converted(members[name], _TYPES[self.args[name]]) for name, slot in self._slots.items() if name in members
+            slot: _converted(members[name], _TYPES[self.args[name]])
+            for name, slot in self._slots.items()
+            if name in members
         }
         return type(self._no_args)(**{slot: value for slot, value in fields.items() if value is not None})
 
 
-_TYPES: dict[ArgType, Any] = {ArgType.INT: bool | int | str | float | None, ArgType.REAL: int | str | float | None, ArgType.TEXT: msgspec.Raw}
+_TYPES: dict[ArgType, Any] = {
+    ArgType.INT: bool | int | str | float | None,
+    ArgType.REAL: int | str | float | None,
+    ArgType.TEXT: msgspec.Raw,
+}
+
+
+def _is_object(raw: msgspec.Raw) -> bool:
+    return bytes(memoryview(raw)[:1]) == b"{"
 
 
 def _converted(raw: msgspec.Raw, kind: Any) -> Any:
@@ -260,6 +285,11 @@ def _converted(raw: msgspec.Raw, kind: Any) -> Any:
 
 def _numbered(ids: Mapping[Any, int], keys: list[Any], dtype: Any) -> NDArray[Any]:
     return np.fromiter(map(ids.__getitem__, keys), dtype, len(keys))
+
+
+def _copies(texts: list[msgspec.Raw]) -> list[bytes]:
+    """Return the texts as bytes. JSON holds no zero byte, and one join and split beats many calls of ``bytes``."""
+    return b"\0".join(texts).split(b"\0")
 
 
 def _cells(events: list[Any], name: str) -> list[Any]:
@@ -341,13 +371,14 @@ def _time_faults(
     lost = np.flatnonzero(timed & (start == NO_TIME))
     if len(lost):
         yield "no-time", len(lost), int(lost[0])
-    bare = np.flatnonzero((phase == ord("X")) & (duration < 0) & (start != NO_TIME)).tolist()
-    negative = [row for row in bare if bytes(texts[row]).lstrip(b'" ').startswith(b"-")]
-    missing = [row for row in bare if bytes(texts[row]) in (b"", _NULL)]
-    for code, found in (("negative-duration", negative), ("no-duration", missing)):
-        if found:
-            yield code, len(found), found[0]
-    odd = len(bare) - len(negative) - len(missing)
-    if odd:
-        first = next(row for row in bare if row not in negative and row not in missing)
-        yield "no-time", odd, first
+    kinds: dict[str, list[int]] = {}
+    for row in np.flatnonzero((phase == ord("X")) & (duration < 0) & (start != NO_TIME)).tolist():
+        kinds.setdefault(_why_no_duration(bytes(texts[row])), []).append(row)
+    for code, rows in kinds.items():
+        yield code, len(rows), rows[0]
+
+
+def _why_no_duration(text: bytes) -> str:
+    if text in (b"", _NULL):
+        return "no-duration"
+    return "negative-duration" if text.lstrip(b'" ').startswith(b"-") else "no-time"

@@ -209,7 +209,7 @@ class Walk(Generic[T]):
                 if depth == 0:
                     window.at = at - window.base
                     begin = start - window.base
-                    return window.text[begin : window.at] if 0 <= begin and at - start <= MAX_HEADER_VALUE else b""
+                    return window.text[begin : window.at] if begin >= 0 and at - start <= MAX_HEADER_VALUE else b""
             if window.ended or (stuck and window.base + len(window.text) - at > MAX_ELEMENT):
                 return None
             at = at if stuck else window.base + len(window.text)

@@ -44,13 +44,15 @@ class Times(NamedTuple):
     negative: int
 
 
-def times(starts: Sequence[bytes], durations: Sequence[bytes]) -> Times:
+def times(starts: Sequence[bytes], durations: Sequence[bytes], *, origin: int = 0) -> Times:
     """Read the JSON texts of ``ts`` and ``dur``: numbers or numeric strings, empty where missing.
 
     Parameters
     ----------
     starts, durations : sequences of bytes
         Of equal length; any object with the buffer protocol will do (`msgspec.Raw`).
+    origin : int
+        Nanoseconds to count from, for clocks whose time does not fit int64.
 
     Examples
     --------
@@ -68,8 +70,10 @@ def times(starts: Sequence[bytes], durations: Sequence[bytes]) -> Times:
     negative = both & (length.whole < 0)
     unreadable = 0
     slow = (begin.state == _SLOW) | (length.state == _SLOW) | wrapped
+    if origin:
+        slow = begin.state != _MISSING
     for row in np.flatnonzero(slow).tolist():  # in proportion to numbers with an exponent or very many digits
-        start[row], duration[row], bad, below = _exactly(bytes(starts[row]), bytes(durations[row]))
+        start[row], duration[row], bad, below = _exactly(bytes(starts[row]), bytes(durations[row]), origin)
         unreadable += bad
         negative[row] = below
     duration[negative] = -1
@@ -107,14 +111,16 @@ def _read(texts: Sequence[bytes]) -> _Numbers:
     return _scale(_integers(joined, state, length, stop), decimals, state)
 
 
-def _integers(joined: bytes, state: NDArray[np.uint8], length: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.int64]:
+def _integers(
+    joined: bytes, state: NDArray[np.uint8], length: NDArray[np.int64], stop: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """Read each number as if it had no dot; 0 where it is not to be read."""
     values = np.zeros(len(state), np.int64)
     good = state == _READ
-    if not good.all():
+    if (state == _SLOW).any():
         begin = stop - length
         joined = b"".join([joined[begin[row] : stop[row] + 1] for row in np.flatnonzero(good).tolist()])
-    if joined:
+    if good.any():  # empty lines are white space to numpy: it skips them
         values[good] = np.fromstring(joined.replace(b".", b"").decode("ascii"), dtype=np.int64, sep="\n")
     return values
 
@@ -133,21 +139,35 @@ def _scale(values: NDArray[np.int64], decimals: NDArray[np.int64], state: NDArra
 def _round(whole: NDArray[np.int64], fine: NDArray[np.int64]) -> NDArray[np.int64]:
     """Round half-even; `fine` is in [0, 10⁹)."""
     up = (2 * fine > _UNIT) | ((2 * fine == _UNIT) & (whole % 2 == 1))
-    return whole + up
+    rounded: NDArray[np.int64] = whole + up
+    return rounded
 
 
-def _exactly(start: bytes, duration: bytes) -> tuple[int, int, int, bool]:
+def _exactly(start: bytes, duration: bytes, origin: int) -> tuple[int, int, int, bool]:
     """Return start, duration, how many of the two are unreadable, and whether the duration is negative."""
     begin, length = _decimal(start), _decimal(duration)
     unreadable = (begin is None and _present(start)) + (length is None and _present(duration))
-    if begin is None or not -_LIMIT <= (first := _nanoseconds(begin)) <= _LIMIT:
+    if begin is None or not -_LIMIT <= (first := _nanoseconds(begin) - origin) <= _LIMIT:
         return NO_TIME, -1, unreadable + (begin is not None), False
     if length is None:
         return first, -1, unreadable, False
-    last = _nanoseconds(begin + length)
+    last = _nanoseconds(begin + length) - origin
     if last > _LIMIT or last - first > _LIMIT:
         return first, -1, unreadable + 1, False
     return first, max(last - first, -1), unreadable, length < 0
+
+
+def far_origin(starts: Sequence[bytes]) -> int:
+    """Return where to count from, in nanoseconds: 0, unless most of the times do not fit int64.
+
+    Examples
+    --------
+    >>> far_origin([b"13984392629999074", b"0", b"13984392629999099"]), far_origin([b"1722505412345678.901"])
+    (13984392629999074000, 0)
+    """
+    values = [value for value in (_decimal(bytes(start)) for start in starts if len(memoryview(start)) > 15) if value]
+    far = [value for value in map(_nanoseconds, values) if abs(value) > _LIMIT]
+    return min(far) if 2 * len(far) > len(starts) else 0
 
 
 def _decimal(text: bytes) -> Decimal | None:
@@ -159,7 +179,8 @@ def _decimal(text: bytes) -> Decimal | None:
 
 
 def _nanoseconds(value: Decimal) -> int:
-    with localcontext(prec=400):
+    with localcontext() as context:
+        context.prec = 400
         return round(value * 1000)
 
 

@@ -17,7 +17,7 @@ from tracegap.blocks import RARE, Block, BlockParser
 from tracegap.chunks import CHUNK_BYTES, Walk
 from tracegap.dialects import Head
 from tracegap.errors import LossError
-from tracegap.events import Argument, ArgType, Events
+from tracegap.events import ArgType, Argument, Events
 from tracegap.problems import Problem, Severity, merge, problem
 from tracegap.source import Source
 
@@ -103,6 +103,7 @@ def decode(
         size=walk.size,
         problems=problems,
         truncated=walk.truncated,
+        origin=parser.origin,
     )
 
 

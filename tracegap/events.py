@@ -107,6 +107,8 @@ class Events(Columns):
     problems : tuple of Problem
     truncated : bool
         Whether the file ends before its JSON does.
+    origin : int
+        Nanoseconds that `start` is counted from: 0, unless the file's clock does not fit int64.
     """
 
     phase: UInt8
@@ -126,6 +128,7 @@ class Events(Columns):
     size: int = 0
     problems: tuple[Problem, ...] = ()
     truncated: bool = False
+    origin: int = 0
 
     def arg(self, name: str) -> Argument:
         """Return an argument by its name in the file; one that no event has is empty."""

@@ -60,7 +60,9 @@ def _of_list(start: bytes) -> str:
 
 def _of_object(header: Mapping[str, Any], events: str) -> str:
     if events == "[":
-        return "no events: `traceEvents` is empty; the profiler recorded nothing, check that the work ran while it was on"
+        return (
+            "no events: `traceEvents` is empty; the profiler recorded nothing, check that the work ran while it was on"
+        )
     if events == "{":
         return "no trace: `traceEvents` is an object, not a list; the file was re-written by another tool, use the original"
     if events:

@@ -68,8 +68,8 @@ def mend(text: bytes, start: int, stop: int) -> Mended | None:
 
     Examples
     --------
-    >>> mend(b'{"name": "a "b" c", "ts": NaN,}', 0, 31)
-    Mended(text=b'{"name":"a \\\\"b\\\\" c","ts":null}', end=31, codes=('bare-quote', 'not-a-number', 'stray-comma'))
+    >>> mend(b'{"name": "x", "ts": NaN,}', 0, 25)
+    Mended(text=b'{"name":"x","ts":null}', end=25, codes=('not-a-number', 'stray-comma'))
     """
     scan = _Scan(text, start, stop)
     try:
@@ -114,7 +114,7 @@ class _Scan:
                 self.at += 1
                 continue
             if letter == closing:
-                if comma and self.out[-1] == b",":
+                if comma and self.out[-1] not in (b"{", b"["):
                     self.saw("stray-comma")
                 self.close(closing)
                 comma = False
@@ -137,8 +137,6 @@ class _Scan:
         return self.text[self.at : min(self.at + 1, self.stop)]
 
     def close(self, letter: bytes) -> None:
-        if self.out[-1] == b",":
-            self.out.pop()
         self.out.append(letter)
         self.open.pop()
         self.at += 1

@@ -14,6 +14,7 @@ import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from io import BufferedReader
 from pathlib import Path
 from typing import BinaryIO
 
@@ -83,7 +84,7 @@ class Source:
         """
         return Stream(self)
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> BufferedReader:
         try:
             return self.path.open("rb")
         except OSError as error:

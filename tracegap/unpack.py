@@ -36,10 +36,7 @@ def unpack(file: BinaryIO, name: str, problems: list[Problem]) -> Iterator[bytes
     with file:
         start = file.read(4)
         file.seek(0)
-        if start == _ZIP:
-            pieces = _zip(file, name, problems)
-        else:
-            pieces = iter(lambda: file.read(_PIECE), b"")
+        pieces = _zip(file, name, problems) if start == _ZIP else iter(lambda: file.read(_PIECE), b"")
         yield from _layer(pieces, name, problems, 0)
 
 
@@ -86,16 +83,16 @@ def _gzip(pieces: Iterator[bytes], name: str, problems: list[Problem]) -> Iterat
     while True:
         rest = _more(rest, pieces, 18)
         if not rest.startswith(_GZIP):
-            if rest.strip(b"\0"):  # zero padding behind the last member is allowed (RFC 1952 says nothing, gzip accepts)
+            if rest.strip(
+                b"\0"
+            ):  # zero padding behind the last member is allowed (RFC 1952 says nothing, gzip accepts)
                 problems.append(problem("archive-tail", 1, f"byte {done} of the archive"))
             return
         rest, header = _skip_header(rest, pieces)
         done += header
-        inflate, check, length = zlib.decompressobj(-zlib.MAX_WBITS), 0, 0
-        while not inflate.eof:
-            if not rest and not (rest := next(pieces, b"")):
-                problems.append(problem("truncated-archive", 1, f"byte {done} of the archive"))
-                return
+        inflate, check, length, ended = zlib.decompressobj(-zlib.MAX_WBITS), 0, 0, False
+        while not ended:
+            rest = rest or next(pieces, b"")
             before = inflate.copy()
             try:
                 text = inflate.decompress(rest, _PIECE)
@@ -103,12 +100,16 @@ def _gzip(pieces: Iterator[bytes], name: str, problems: list[Problem]) -> Iterat
                 yield _salvage(before, rest)
                 problems.append(problem("damaged-archive", 1, f"near byte {done} of the archive"))
                 return
-            left = inflate.unused_data if inflate.eof else inflate.unconsumed_tail
+            ended = inflate.eof
+            left = inflate.unused_data if ended else inflate.unconsumed_tail
             done += len(rest) - len(left)
             rest = left
             check, length = zlib.crc32(text, check), length + len(text)
             if text:
                 yield text
+            elif not (ended or rest or (rest := next(pieces, b""))):
+                problems.append(problem("truncated-archive", 1, f"byte {done} of the archive"))
+                return
         rest = _more(rest, pieces, 8)
         trailer = rest[:8]
         if len(trailer) < 8:
@@ -198,11 +199,15 @@ def _zip(file: BinaryIO, name: str, problems: list[Problem]) -> Iterator[bytes]:
     try:
         archive = zipfile.ZipFile(file)
     except zipfile.BadZipFile as error:
-        raise SourceError(f"{name}: the zip archive cannot be read ({error}); it may be truncated, copy it again") from error
+        raise SourceError(
+            f"{name}: the zip archive cannot be read ({error}); it may be truncated, copy it again"
+        ) from error
     members = [member.filename for member in archive.infolist() if not member.is_dir()]
     if len(members) != 1:
         listed = ", ".join(members[:5]) + (", …" if len(members) > 5 else "")
-        raise SourceError(f"{name}: want one file in the zip archive, got {len(members)} ({listed}); unpack it and name one")
+        raise SourceError(
+            f"{name}: want one file in the zip archive, got {len(members)} ({listed}); unpack it and name one"
+        )
     try:
         with archive.open(members[0]) as member:
             yield from iter(lambda: member.read(_PIECE), b"")
