@@ -111,7 +111,8 @@ def test_a_library_is_imported_only_in_its_place(library: str) -> None:
     wrong = [
         str(path.relative_to(PACKAGE))
         for path in _files()
-        if library in {name.split(".")[0] for name in _imports(ast.parse(path.read_text("utf-8")), inside_functions=True)}
+        if library
+        in {name.split(".")[0] for name in _imports(ast.parse(path.read_text("utf-8")), inside_functions=True)}
         and not path.relative_to(PACKAGE).as_posix().startswith(HOMES[library])
     ]
     assert wrong == []
