@@ -184,12 +184,10 @@ def _idle(model: Model, device: DeviceGaps, time: Intervals) -> Iterator[Finding
     idle = intervals.subtract(time, device_busy(timeline, window, number))
     cost = intervals.total(idle)
     gaps = "one gap" if device.count == 1 else f"{count(device.count)} gaps"
-    likely = next((group for group in device.groups if group.before and group.after), None)
-    most = (
-        f"; {duration(likely.total_ns)} of it in {count(likely.count)} like {named(likely.before)} → {named(likely.after)}"
-        if likely
-        else ""
-    )
+    most = ""
+    for group in device.groups[:1]:
+        sides = f"{named(group.before or 'the start')} → {named(group.after or 'the end')}"
+        most = f"; {duration(group.total_ns)} of it in {count(group.count)} like {sides}"
     yield Finding(
         code="device-idle",
         title=f"{device.device} idle",
