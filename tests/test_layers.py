@@ -9,7 +9,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "tracegap"
 
 # A stage may import what stands before it, never what stands after. (`decode` asks the dialects which arguments to keep.)
-STAGES = ("events", "dialects", "decode", "timeline", "window", "dag", "analyses", "pipeline", "cli")
+STAGES = ("events", "dialects", "decode", "timeline", "extent", "dag", "analyses", "pipeline", "cli")
 
 # Words and values that any stage may use; they know no stage.
 LEAVES = ("errors", "problems", "units", "columns", "kinds", "intervals", "schedule")
