@@ -13,6 +13,7 @@ from tracegap.charges import Charge
 from tracegap.columns import Bool, Columns, Int32, Int64, UInt8
 from tracegap.dag import Dag
 from tracegap.edges import Cause
+from tracegap.edges.scene import named
 from tracegap.kinds import Kind, Role
 from tracegap.timeline import Timeline
 
@@ -103,8 +104,9 @@ def work_charges(timeline: Timeline) -> NDArray[np.uint8]:
         table[kind] = charge
     slices = timeline.slices
     charges = table[slices.kind]
-    memory = np.array([any(word in name.lower() for word in ALLOCATORS) for name in timeline.names], np.bool_)
-    charges[(slices.kind == Kind.RUNTIME) & memory[slices.name]] = Charge.ALLOCATOR
+    calls = np.flatnonzero(np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC))).astype(np.int32)
+    memory = named(timeline, calls, lambda name: any(word in name.lower() for word in ALLOCATORS))
+    charges[calls[memory]] = Charge.ALLOCATOR
     return charges
 
 
@@ -119,13 +121,14 @@ def lag_charges(dag: Dag, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
 
 
 def _idle_charges(dag: Dag, rows: NDArray[np.int32]) -> NDArray[np.uint8]:
-    """Charge time that is no slice's work, by the track where it passes."""
+    """Charge time that is no slice's work, by the track where it passes; a step's tail is its thread's."""
     edges = dag.graph.edges
     node = np.where(edges.target[rows] < dag.source, edges.target[rows], edges.source[rows])
     slices, tracks = dag.timeline.slices, dag.timeline.tracks
     row = np.minimum(node >> 1, len(slices) - 1)
     on_host = (tracks.role[slices.track[row]] == Role.HOST) & (node < dag.source)
-    return np.where(on_host, np.uint8(Charge.UNTRACED_HOST), np.uint8(Charge.UNATTRIBUTED))
+    tail = (edges.target[rows] == dag.end) & (len(dag.window.steps) > 0)
+    return np.where(on_host | tail, np.uint8(Charge.UNTRACED_HOST), np.uint8(Charge.UNATTRIBUTED))
 
 
 def _waits_for_launch(dag: Dag, target: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -192,11 +195,11 @@ def overlay(
     open_ = np.isin(segments.charge, over)
     if not len(spans.start) or not open_.any():
         return segments
-    cuts = np.unique(np.concatenate((segments.start, spans.start, spans.end)))
-    cuts = cuts[(cuts >= segments.start[0]) & (cuts < segments.end[-1])]
+    bounds = np.concatenate(spans)
+    at = np.searchsorted(segments.start, bounds, side="right") - 1
+    splits = (at >= 0) & (bounds > segments.start[at]) & (bounds < segments.end[at]) & open_[at]
+    cuts = np.sort(np.concatenate((segments.start, bounds[splits])), kind="stable")
     row = np.searchsorted(segments.start, cuts, side="right") - 1
-    keep = open_[row] | (cuts == segments.start[row])  # only what may change is cut
-    cuts, row = cuts[keep], row[keep]
     pieces = segments.take(row)
     place = np.searchsorted(spans.start, cuts, side="right") - 1
     inside = (place >= 0) & (cuts < spans.end[place]) & open_[row]

@@ -24,11 +24,9 @@ def entry(scene: Scene, nodes: NDArray[np.int32], reached: NDArray[np.int32]) ->
     open_[reached] = False
     target = nodes[open_[nodes]]
     owner = np.where(target % 2 == 1, target >> 1, -1)
-    place = scene.chains.place[target]
-    on_host = place >= 0
-    first = on_host & ~scene.chains.linked[place]
-    owner[on_host] = -1
-    owner[first] = scene.chains.before[place[first]]
+    on_host = np.flatnonzero(scene.chains.place[target] >= 0)
+    place = scene.chains.place[target[on_host]]
+    owner[on_host] = np.where(scene.chains.linked[place], -1, scene.chains.before[place])
     source = np.full(len(target), scene.source)
     return found(source, target, scene.time[target] - scene.window.start, cause=Cause.BOUNDARY, owner=owner)
 

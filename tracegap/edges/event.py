@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.edges import NONE, Cause, Found, found, join
-from tracegap.edges.scene import Queued, Scene
+from tracegap.edges.scene import Queued, Scene, named
 from tracegap.edges.sync import last_before, recorded_event, recorded_rows
 from tracegap.kinds import Kind
 
@@ -27,43 +27,72 @@ def _recorded(scene: Scene) -> Found:
 
 
 def _inferred(scene: Scene) -> Found:
-    """Waits without such a row: the last record call of the same thread, the stream that the thread used before it, and the one after.
+    """Waits without such a row, told by call names.
 
-    Kept only where what was recorded ended before the other began, on another stream.
+    What waited is what the same thread gave work next. What it waited for is what the thread had given work last before the
+    event's record call, if that was on another stream; without such a call, the slice of another stream of the device,
+    given before the wait, that ended last. Kept only where it had ended before the other began.
     """
-    slices, queued = scene.timeline.slices, scene.queued
-    names = scene.timeline.names
-    calls = np.flatnonzero(np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC)) & scene.inside[0:-2:2])
+    queued, timeline = scene.queued, scene.timeline
+    slices = timeline.slices
+    calls = np.flatnonzero(np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC)) & scene.inside[0:-2:2]).astype(np.int32)
     if not len(calls) or not len(queued.row):
         return NONE
-    waiting = np.array([name.endswith("StreamWaitEvent") for name in names], np.bool_)
-    recording = np.array(["EventRecord" in name for name in names], np.bool_)
     told = np.zeros(len(slices), np.bool_)
     told[slices.launch[recorded_rows(scene, "stream wait event")]] = True
-    waits = calls[waiting[slices.name[calls]] & ~told[calls]]
-    records = calls[recording[slices.name[calls]]]
+    waits = calls[named(timeline, calls, lambda name: name.endswith("StreamWaitEvent")) & ~told[calls]]
+    records = calls[named(timeline, calls, lambda name: "EventRecord" in name)]
+    before, after = _around(scene, waits, records)
+    known = after >= 0
+    waits, before, after = waits[known], before[known], after[known]
+    start, end = slices.start[queued.row], slices.end[queued.row]
+    good = (before >= 0) & (queued.track[before] != queued.track[after]) & (end[before] <= start[after])
+    other = _ended_last_elsewhere(scene, slices.start[waits[~good]], after[~good])
+    source = np.concatenate((before[good], other))
+    target = np.concatenate((after[good], after[~good]))
+    return _edges(scene, source, target, inferred=True)
+
+
+def _around(
+    scene: Scene, waits: NDArray[np.int32], records: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return, for each wait call, what its thread gave work last before its last record call, and next after the wait.
+
+    Both are rows of `Scene.queued`; −1 where there is none.
+    """
+    slices, queued = scene.timeline.slices, scene.queued
     launches = np.flatnonzero(queued.launch >= 0)
     launches = launches[np.lexsort((queued.asked[launches], slices.track[queued.launch[launches]]))]
-    source, target = [], []
-    for thread in np.unique(slices.track[waits]).tolist():
-        mine = waits[slices.track[waits] == thread]
-        record = records[slices.track[records] == thread]
-        record = record[np.argsort(slices.start[record], kind="stable")]
-        given = launches[slices.track[queued.launch[launches]] == thread]
-        asked = queued.asked[given]
-        last = np.searchsorted(slices.start[record], slices.start[mine]) - 1
-        mine, last = mine[last >= 0], last[last >= 0]
-        before = np.searchsorted(asked, slices.start[record[last]]) - 1
-        after = np.searchsorted(asked, slices.start[mine], side="right")
-        good = (before >= 0) & (after < len(given))
-        source.append(given[before[good]])
-        target.append(given[after[good]])
-    if not source:
-        return NONE
-    before_row, after_row = np.concatenate(source), np.concatenate(target)
+    thread = slices.track[queued.launch[launches]]
+    records = records[np.lexsort((slices.start[records], slices.track[records]))]
+    before = np.full(len(waits), -1, np.int64)
+    after = np.full(len(waits), -1, np.int64)
+    for track in np.unique(slices.track[waits]).tolist():
+        mine = np.flatnonzero(slices.track[waits] == track)
+        moment = slices.start[waits[mine]]
+        given = launches[slice(*np.searchsorted(thread, (track, track + 1)))]
+        recorded = slices.start[records[slice(*np.searchsorted(slices.track[records], (track, track + 1)))]]
+        next_ = np.searchsorted(queued.asked[given], moment, side="right")
+        after[mine[next_ < len(given)]] = given[next_[next_ < len(given)]]
+        record = np.searchsorted(recorded, moment) - 1
+        mine, record = mine[record >= 0], record[record >= 0]
+        last = np.searchsorted(queued.asked[given], recorded[record]) - 1
+        before[mine[last >= 0]] = given[last[last >= 0]]
+    return before, after
+
+
+def _ended_last_elsewhere(scene: Scene, moment: NDArray[np.int64], row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return, of what the other streams of a row's device were given last before a moment, what ended last before the row began."""
+    queued, slices, tracks = scene.queued, scene.timeline.slices, scene.timeline.tracks
     start, end = slices.start[queued.row], slices.end[queued.row]
-    good = (queued.track[before_row] != queued.track[after_row]) & (end[before_row] <= start[after_row])
-    return _edges(scene, before_row[good], after_row[good], inferred=True)
+    best = np.full(len(row), -1, np.int64)
+    for track in np.unique(queued.track).tolist():
+        elsewhere = np.flatnonzero((queued.track[row] != track) & (tracks.device[queued.track[row]] == tracks.device[track]))
+        last = last_before(queued, np.full(len(elsewhere), track, np.int32), moment[elsewhere])
+        better = (last >= 0) & (end[last] <= start[row[elsewhere]])
+        better &= (best[elsewhere] < 0) | (end[last] > end[best[elsewhere]])
+        best[elsewhere[better]] = last[better]
+    return best
 
 
 def _first_after(queued: Queued, track: NDArray[np.int32], moment: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,5 +1,6 @@
 """What the edge functions look at: the boundaries of host threads in order, and the device slices as they were queued."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +52,8 @@ class Queued:
     launch : int32[d]
         Their launch calls; −1 where unknown.
     asked : int64[d]
-        When each was enqueued: the start of its launch call, else its own start.
+        When each was enqueued: the start of its launch call. Where that is unknown, not later than its own start, and than
+        when the next on its stream was.
     by_asked : int64[d]
         The rows of this table by (stream, asked): the order in which a stream was given them.
     """
@@ -109,6 +111,13 @@ def look(timeline: Timeline, window: Window) -> Scene:
         inside[nodes] = (time[nodes] >= window.start) & (time[nodes] <= window.end)
     inside[-2:] = True
     return Scene(timeline, window, time, inside, chains, queued, _polling(slices, tracks))
+
+
+def named(timeline: Timeline, rows: NDArray[np.int32], fits: Callable[[str], bool]) -> NDArray[np.bool_]:
+    """Tell which of the given slices have a name that fits; each name is asked for once."""
+    used, place = np.unique(timeline.slices.name[rows], return_inverse=True)
+    answer = [name >= 0 and fits(timeline.names[name]) for name in used.tolist()]
+    return np.array(answer, np.bool_)[place]
 
 
 def _chains(
@@ -184,8 +193,14 @@ def _queued(slices: Slices, tracks: Tracks, touching: NDArray[np.bool_]) -> Queu
     row = np.flatnonzero(touching & on_device).astype(np.int32)
     row = row[np.lexsort((row, slices.start[row], slices.track[row]))]
     launch = slices.launch[row]
-    asked = np.where(launch >= 0, slices.start[launch], slices.start[row])
     track = slices.track[row]
+    asked = np.where(launch >= 0, slices.start[launch], slices.start[row])
+    place = np.arange(len(row))
+    known = np.append(np.where(launch >= 0, place, len(row)), len(row))
+    next_known = np.minimum.accumulate(known[::-1])[::-1][:-1]
+    follows = np.flatnonzero((launch < 0) & (next_known < len(row)))
+    follows = follows[track[follows] == track[next_known[follows]]]
+    asked[follows] = np.minimum(asked[follows], asked[next_known[follows]])
     return Queued(row, track, launch, asked, np.lexsort((np.arange(len(row)), asked, track)))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.edges import Cause, Found, found
-from tracegap.edges.scene import Queued, Scene
+from tracegap.edges.scene import Queued, Scene, named
 from tracegap.kinds import Kind, Role
 
 ONE_STREAM = ("streamsynchronize", "eventsynchronize", "item", "_local_scalar_dense")
@@ -102,8 +102,7 @@ def recorded_rows(scene: Scene, text: str) -> NDArray[np.int32]:
     """Return the ``cuda_sync`` rows whose name holds the text and whose host call is known."""
     slices = scene.timeline.slices
     rows = np.flatnonzero((slices.kind == Kind.WAIT) & (slices.launch >= 0)).astype(np.int32)
-    names = scene.timeline.names
-    return rows[[text in names[name].lower() for name in slices.name[rows].tolist()]] if len(rows) else rows
+    return rows[named(scene.timeline, rows, lambda name: text in name.lower())]
 
 
 def call_with(scene: Scene, correlation: NDArray[np.int64], near: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -176,18 +175,18 @@ def _by_name(scene: Scene) -> _Waits:
     An edge is inferred only where the device slice ended before the call did.
     """
     slices = scene.timeline.slices
-    names = scene.timeline.names
     told = np.zeros(len(slices), np.bool_)
     waits = np.flatnonzero((slices.kind == Kind.WAIT) & (slices.launch >= 0))
     told[slices.launch[waits]] = True
     alone = np.ones(len(slices), np.bool_)
     alone[slices.parent[slices.parent >= 0]] = False
-    item = np.array([_is_item(name) for name in names], np.bool_)
-    blocks = (slices.kind == Kind.SYNC) | ((slices.kind == Kind.OP) & item[slices.name] & alone)
-    call = np.flatnonzero(blocks & ~told & scene.inside[1:-2:2]).astype(np.int32)
+    ends = scene.inside[1:-2:2] & ~told
+    reads = np.flatnonzero(ends & alone & (slices.kind == Kind.OP)).astype(np.int32)
+    reads = reads[named(scene.timeline, reads, _is_item)]
+    call = np.concatenate((np.flatnonzero(ends & (slices.kind == Kind.SYNC)).astype(np.int32), reads))
     if not len(call) or not len(scene.queued.row):
         return _waits(call[:0], np.empty(0, np.int64), inferred=True)
-    one = np.array([names[name].lower().endswith(ONE_STREAM) for name in slices.name[call].tolist()], np.bool_)
+    one = named(scene.timeline, call, lambda name: name.lower().endswith(ONE_STREAM))
     pairs = _each_stream(scene, call, device_of(scene, call), inferred=True)
     end = scene.time[2 * scene.queued.row + 1][pairs.queued]
     good = end <= slices.end[pairs.call]
