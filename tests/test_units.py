@@ -28,7 +28,7 @@ def test_a_column_of_times_has_one_unit_and_one_precision() -> None:
     assert cells(Unit.NANOSECONDS, (900, 7)) == ("900 ns", "7 ns")
     assert cells(Unit.NANOSECONDS, ()) == ()
     assert cells(Unit.NANOSECONDS, (None, 5_000)) == ("", "5.00 µs")
-    assert cells(Unit.NANOSECONDS, (-40_000_000, 10)) == ("-40.0 ms", "<0.1 ms")
+    assert cells(Unit.NANOSECONDS, (-40_000_000, 10)) == ("-40.00 ms", "<0.01 ms")
 
 
 def test_every_unit_can_be_written() -> None:

@@ -159,7 +159,7 @@ def _times(values: Sequence[int | None]) -> tuple[str, ...]:
     scale, unit = next(
         ((scale, unit) for scale, unit in _SCALES if longest >= (10 * scale if unit == "s" else scale)), (1, "ns")
     )
-    decimals = 0 if scale == 1 else 1 if unit != "s" and longest >= 10 * scale else 2
+    decimals = 0 if scale == 1 else 1 if longest >= 100 * scale else 2
     least = 0.5 * scale / 10**decimals
 
     def write(value: int) -> str:

@@ -11,7 +11,7 @@ def test_the_verdict_and_the_table_that_matters_stand_above_the_fold(report: Rep
     assert fold.splitlines()[0] == "**bound by the host: aten::addmm keeps the GPU waiting**"
     assert "1. aten::addmm drains the queue: 44 ms. Read it later." in fold
     assert "| before the gap (5 of 56) | idle | share | gaps |\n| :-- | --: | --: | --: |" in fold
-    assert "| `aten::addmm 0` | 80.0 ms | 4.0 % | 1 |" in fold
+    assert "| `aten::addmm 0` | 80.00 ms | 4.0 % | 1 |" in fold
 
 
 def test_every_table_row_has_as_many_cells_as_its_heading(hostile: Report) -> None:

@@ -40,8 +40,23 @@ def test_kernels_that_differ_in_the_middle_stay_apart() -> None:
     short = shorten([REDUCE.format("float"), REDUCE.format("c10::Half"), REDUCE.format("c10::BFloat16")], 48)
     assert len(set(short)) == 3
     assert all(len(name) <= 48 for name in short)
-    assert "float" in short[0]
-    assert "Half" in short[1]
+
+
+def test_a_kernel_shows_its_function_and_the_word_that_tells_it_from_the_others() -> None:
+    kernel = "void at::native::elementwise_kernel<128, 4, at::native::gpu_kernel_impl_nocast<at::native::{}<float>>(int)>(int)"
+    assert shorten([kernel.format("MulFunctor"), kernel.format("neg_kernel_cuda")], 30) == [
+        "elemen…ernel<…MulFunctor<flo…>",
+        "elemen…ernel<…neg_kernel_cud…>",
+    ]
+
+
+def test_namespaces_go_unless_they_alone_differ() -> None:
+    assert shorten(["at::native::fill<int>(int*)", "at::native::(anonymous namespace)::copy<int>"], 40) == [
+        "fill<int>",
+        "copy<int>",
+    ]
+    assert shorten(["a::fill<int>", "b::fill<int>"], 40) == ["a::fill<int>", "b::fill<int>"]
+    assert shorten(["aten::addmm", "autograd::engine::evaluate_function: AddmmBackward0"], 80)[0] == "aten::addmm"
 
 
 @given(st.lists(st.text(max_size=80), max_size=6), st.integers(4, 60))

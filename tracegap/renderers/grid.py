@@ -1,6 +1,8 @@
 """A table as lines of fixed width: names on the left get what room is left, numbers are aligned and never cut."""
 
+import textwrap
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len, chop_cells
 
@@ -11,49 +13,63 @@ from tracegap.units import Unit, cells, count
 Line = tuple[tuple[str, str], ...]
 """A line as pieces of (text, style); a style is one of rich's, "" for plain."""
 
-_NAME_AT_LEAST = 16
+_NAME_AT_LEAST, _NAME_BESIDE_BARS = 16, 30
 _BAR = 12
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _SPACE = 2
+_UNBOUNDED = 1 << 30
 
 
-def lines(table: Table, width: int, rows: int) -> list[Line]:
-    """Write the first `rows` rows of a table within `width` cells, under one line of headings.
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A column as it is drawn: ``width`` cells, and beside a number its bar if there is room for one."""
 
-    Where the columns do not fit, bars go first, then the last columns, which a closing line names.
+    column: Column
+    heading: str
+    texts: tuple[str, ...]
+    width: int
+    bar: bool
+
+    @property
+    def is_name(self) -> bool:
+        return self.column.unit is Unit.TEXT
+
+
+def lines(table: Table, width: int, rows: int | None = None) -> list[Line]:
+    """Write a table, or its first `rows` rows, within `width` cells, under its title and one line of headings.
+
+    Where the columns do not fit, bars go first, then the last columns, which a closing line under a whole table names.
     """
+    whole = rows is None
+    rows = table.rows if rows is None else rows
     shown = min(rows, table.rows)
-    columns = [column for column in table.columns if any(value is not None for value in column.values)]
-    texts = {id(column): _texts(column, shown) for column in columns}
+    indent = table.indent[:shown]
+    every = [_drawn(column, shown) for column in table.columns if any(value is not None for value in column.values)]
+    fitted = _fit(every, width, 2 * max(indent, default=0))
     title = _title(table, shown)
-    own_line = not columns or columns[0].unit is not Unit.TEXT or cell_len(title) > max(width // 2, _NAME_AT_LEAST)
-    headings = {id(column): printable(column.heading) for column in columns}
-    if columns and not own_line:
-        headings[id(columns[0])] = title
-    columns, bars, widths = _fit(columns, texts, headings, width, table.indent[:shown])
-    out: list[Line] = [((title, "bold"),)] if own_line and title else []
-    if any(headings[id(column)] for column in columns):
-        out.append(_heading(columns, bars, widths, headings, bold_first=not own_line))
-    names = {
-        id(column): _names(texts[id(column)], widths[id(column)], table.indent[:shown] if column is columns[0] else ())
-        for column in columns
-        if column.unit is Unit.TEXT
-    }
-    for row in range(shown):
-        pieces: list[tuple[str, str]] = []
-        for column in columns:
-            space = " " * _SPACE if pieces else ""
-            if column.unit is Unit.TEXT:
-                pieces.append((space + _left(names[id(column)][row], widths[id(column)]), ""))
-                continue
-            if id(column) in bars:
-                pieces.append((space + _bar(column, row), "cyan"))
-            pieces.append((space + texts[id(column)][row].rjust(widths[id(column)]), ""))
-        out.append(tuple(pieces))
-    left_out = [headings[id(column)] for column in table.columns if id(column) in texts and column not in columns]
-    if left_out:
-        out.append(((f"left out for width: {', '.join(left_out)}", "dim"),))
+    out: list[Line] = []
+    if title and fitted and fitted[0].is_name and cell_len(title) <= fitted[0].width + _blank(fitted):
+        fitted[0] = replace(fitted[0], heading=title)
+        out.append(_headings(fitted, first="bold"))
+    else:
+        out += [((title, "bold"),)] if title else []
+        out += [_headings(fitted, first="dim")] if any(drawn.heading for drawn in fitted) else []
+    fitted = [_named(drawn, indent if place == 0 else ()) for place, drawn in enumerate(fitted)]
+    out += [_row(fitted, row) for row in range(shown)]
+    if whole and len(fitted) < len(every):
+        left_out = ", ".join(drawn.heading for drawn in every[len(fitted) :])
+        out += [((line, "dim"),) for line in textwrap.wrap(f"left out for width: {left_out}", width)]
     return out
+
+
+def _drawn(column: Column, rows: int) -> _Drawn:
+    # Numbers are written over all rows, so that a column keeps its unit however many rows are shown.
+    texts = [printable(text) for text in cells(column.unit, column.values)[:rows]]
+    if column.unit is Unit.TEXT:
+        texts = shorten(texts, _UNBOUNDED)
+    heading = printable(column.heading)
+    width = max(map(cell_len, [heading, *texts]), default=0)
+    return _Drawn(column, heading, tuple(texts), width, column.bar)
 
 
 def _title(table: Table, shown: int) -> str:
@@ -62,68 +78,82 @@ def _title(table: Table, shown: int) -> str:
     return title if shown >= total else f"{title} ({count(shown)} of {count(total)})".strip()
 
 
-def _texts(column: Column, rows: int) -> list[str]:
-    # Over all rows, so that a column keeps its unit however many rows are shown.
-    return [printable(text) for text in cells(column.unit, column.values)[:rows]]
-
-
-def _fit(
-    columns: list[Column], texts: dict[int, list[str]], headings: dict[int, str], width: int, indent: Sequence[int]
-) -> tuple[list[Column], set[int], dict[int, int]]:
-    """Choose the columns that fit, those with bars, and the width of each."""
-    columns = list(columns)
-    bars = {id(column) for column in columns if column.bar}
-    deepest = 2 * max(indent, default=0)
-
-    def wants(column: Column) -> int:
-        return max(map(cell_len, [headings[id(column)], *texts[id(column)]]), default=0)
-
+def _fit(every: Sequence[_Drawn], width: int, deepest: int) -> list[_Drawn]:
+    """Choose the columns that fit, whether they have bars, and the widths of names."""
+    columns = list(every)
+    if columns and columns[0].is_name:
+        columns[0] = replace(columns[0], width=columns[0].width + deepest)
     while True:
-        names = [column for column in columns if column.unit is Unit.TEXT]
-        fixed = sum(wants(column) for column in columns if column.unit is not Unit.TEXT)
-        fixed += _SPACE * (len(columns) - 1) + len(bars) * (_BAR + _SPACE)
-        room = width - fixed
-        least = sum(min(wants(column), _NAME_AT_LEAST) for column in names)
+        names = [drawn for drawn in columns if drawn.is_name]
+        bars = [drawn for drawn in columns if drawn.bar]
+        room = width - sum(drawn.width for drawn in columns if not drawn.is_name)
+        room -= _SPACE * (len(columns) - 1) + len(bars) * (_BAR + _SPACE)
+        # Names that can be told apart say more than bars do.
+        least = sum(min(drawn.width, _NAME_BESIDE_BARS if bars else _NAME_AT_LEAST) for drawn in names)
         if room >= least or len(columns) <= 1:
             break
         if bars:
-            bars = set()
+            columns = [replace(drawn, bar=False) for drawn in columns]
         else:
             columns.pop()
-    widths = {id(column): wants(column) for column in columns}
-    for place, column in enumerate(names):  # each name in turn gets what it wants and the others can spare
-        want = widths[id(column)] + (deepest if column is columns[0] else 0)
-        others = sum(min(widths[id(other)], _NAME_AT_LEAST) for other in names[place + 1 :])
-        widths[id(column)] = max(min(want, room - others), 1)
-        room -= widths[id(column)]
-    return columns, bars, widths
+    widths: dict[int, int] = {}
+    for place, drawn in enumerate(sorted(names, key=lambda name: name.width)):  # the short leave more to the long
+        widths[id(drawn)] = max(min(drawn.width, room // (len(names) - place)), 1)
+        room -= widths[id(drawn)]
+    return [replace(drawn, width=widths.get(id(drawn), drawn.width)) for drawn in columns]
 
 
-def _heading(
-    columns: Sequence[Column], bars: set[int], widths: dict[int, int], headings: dict[int, str], *, bold_first: bool
-) -> Line:
+def _blank(columns: Sequence[_Drawn]) -> int:
+    """Return how far the first heading may run into the room above the second column, which is aligned to the right."""
+    if len(columns) < 2 or columns[1].is_name:
+        return 0
+    after = columns[1]
+    return after.width - cell_len(after.heading) + (_BAR + _SPACE if after.bar else 0)
+
+
+def _headings(columns: Sequence[_Drawn], *, first: str) -> Line:
     pieces: list[tuple[str, str]] = []
-    for place, column in enumerate(columns):
-        space = " " * _SPACE if pieces else ""
-        heading = headings[id(column)]
-        if column.unit is Unit.TEXT:
-            text = _left(heading, widths[id(column)])
-            pieces.append((space + text, "bold" if bold_first and place == 0 else "dim"))
+    over = 0  # by how much the heading before reaches into this column
+    for place, drawn in enumerate(columns):
+        space = " " * _SPACE if place else ""
+        if drawn.is_name:
+            text = _padded(drawn.heading, drawn.width) if place else drawn.heading.ljust(drawn.width)
+            over = max(cell_len(text) - drawn.width, 0)
         else:
-            room = widths[id(column)] + (_BAR + _SPACE if id(column) in bars else 0)
-            pieces.append((space + " " * (room - cell_len(heading)) + heading, "dim"))
+            room = drawn.width + (_BAR + _SPACE if drawn.bar else 0) - over
+            text, over = " " * (room - cell_len(drawn.heading)) + drawn.heading, 0
+        pieces.append((space + text, "dim" if place else first))
     return tuple(pieces)
 
 
-def _names(texts: Sequence[str], width: int, indent: Sequence[int]) -> list[str]:
+def _named(drawn: _Drawn, indent: Sequence[int]) -> _Drawn:
+    """Cut the names of a column to its width, nested ones behind their indent."""
+    if not drawn.is_name:
+        return drawn
     if not indent:
-        return shorten(texts, width)
-    return [
-        "  " * depth + shorten([text], max(width - 2 * depth, 4))[0] for text, depth in zip(texts, indent, strict=False)
+        return replace(drawn, texts=tuple(shorten(drawn.texts, drawn.width)))
+    texts = [
+        "  " * depth + shorten([text], max(drawn.width - 2 * depth, 4))[0]
+        for text, depth in zip(drawn.texts, indent, strict=False)
     ]
+    return replace(drawn, texts=tuple(texts))
 
 
-def _left(text: str, width: int) -> str:
+def _row(columns: Sequence[_Drawn], row: int) -> Line:
+    pieces: list[tuple[str, str]] = []
+    for drawn in columns:
+        space = " " * _SPACE if pieces else ""
+        if drawn.is_name:
+            pieces.append((space + _padded(drawn.texts[row], drawn.width), ""))
+            continue
+        if drawn.bar:
+            pieces.append((space + _bar(drawn.column, row), "cyan"))
+            space = " " * _SPACE
+        pieces.append((space + drawn.texts[row].rjust(drawn.width), ""))
+    return tuple(pieces)
+
+
+def _padded(text: str, width: int) -> str:
     """Pad or, where wide characters make it longer than its letters, cut to `width` cells."""
     if cell_len(text) > width:
         text = (chop_cells(text, width) or [""])[0]

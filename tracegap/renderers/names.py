@@ -5,6 +5,7 @@ cursor, reorder the line or cannot be encoded are written as escapes; each rende
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 # C0 and C1 controls, line and paragraph separators, zero-width and bidirectional controls (Unicode UAX #9), byte order
@@ -13,6 +14,19 @@ _ACTING = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
 )
 _PARAMETERS = re.compile(r"\)(?: ?(?:const|volatile|noexcept|\[clone[^\]]*\]))*$")
+_NAMESPACES = re.compile(r"(?:\b[A-Za-z_]\w*::|\(anonymous namespace\)::)+(?=[A-Za-z_])")
+_WORD = re.compile(r"[A-Za-z_]\w{2,}")
+# Words of PyTorch's elementwise machinery: nearly every kernel has them, and they say nothing of what it computes.
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        "Array AUnaryFunctor BFloat16 BinaryFunctor BUnaryFunctor Half LoadWithoutCast OffsetCalculator ReduceOp "
+        "StoreWithoutCast TensorIterator TensorIteratorBase TrivialOffsetCalculator char const float func_wrapper_t "
+        "gpu_kernel_impl gpu_kernel_impl_nocast int lambda long operator unsigned void",
+    )
+)
+_ROOM = 16
+"""Where there is less, a kernel and a telling word do not fit side by side."""
 ELLIPSIS = "…"
 
 
@@ -28,35 +42,51 @@ def printable(text: str) -> str:
 
 
 def shorten(names: Sequence[str], width: int) -> list[str]:
-    """Shorten names to `width` characters in the middle; those that would look alike keep what tells them apart.
+    """Shorten names to `width` characters, keeping what tells them apart.
 
-    The return type ``void`` and the parameter list of a kernel go first: they tell nothing that its name does not.
+    Of a kernel's name the return type, the parameter list and the namespaces go first, as long as no other name among
+    `names` becomes the same; then all of its template arguments but those around the word that fewest others have. Other
+    names lose their middle.
 
     Examples
     --------
-    >>> shorten(["void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int, float*)"], 44)
-    ['at::native::vectorized…e::AddFunctor<float>>']
-    >>> shorten(["gemm_128x64_relu_nn_align8_fused_epilogue", "gemm_128x64_tanh_nn_align8_fused_epilogue"], 20)
-    ['gemm_1…_relu_nn_…gue', 'gemm_1…_tanh_nn_…gue']
+    >>> shorten(["void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>(int, float*)"], 60)
+    ['vectorized_elementwise_kernel<4, AddFunctor<float>>']
+    >>> kernel = "void at::native::elementwise_kernel<128, at::native::BinaryFunctor<float, {}Functor, float>>(int)"
+    >>> shorten([kernel.format("at::native::Mul"), kernel.format("at::native::Add")], 36)
+    ['element…kernel<…MulFunctor, float>>', 'element…kernel<…AddFunctor, float>>']
     """
     bare = _unless_alike(names, [_bare(name) for name in names])
-    short = [_middle(name, width) for name in bare]
-    groups: dict[str, set[int]] = {}
-    for row, text in enumerate(short):
-        groups.setdefault(text, set()).add(row)
-    for rows in groups.values():
-        alike = sorted({bare[row] for row in rows})
-        if len(alike) > 1:
-            shared = _shared(alike[0], alike[-1])  # of all, since they are sorted
-            for row in rows:
-                short[row] = _around(bare[row], shared, width)
-    return short
+    frequency = Counter(word for name in set(bare) for word in set(_WORD.findall(name)))
+    return [_fitted(name, width, frequency) for name in bare]
+
+
+def _fitted(name: str, width: int, frequency: Counter[str]) -> str:
+    """Write ``kernel<…Telling<word>…>``; a name without template arguments, or without room for them, loses its middle."""
+    if len(name) <= width:
+        return name
+    bracket = name.find("<")
+    words = list(_WORD.finditer(name, bracket + 1)) if bracket > 0 and width >= _ROOM else []
+    if not words:
+        return _middle(name, width)
+    telling = min(words, key=lambda match: (frequency[match[0]], match[0] in _COMMON, -len(match[0])))
+    head = _middle(name[:bracket], max(width * 2 // 5, width - 6 - (len(name) - bracket)))
+    rest = width - len(head) - len("<……>")
+    start = max(min(telling.start(), len(name) - rest - 1), bracket + 1)
+    before = ELLIPSIS if start > bracket + 1 else ""
+    end = start + rest + (not before)
+    return f"{head}<{before}{name[start:end]}{ELLIPSIS if end < len(name) - 1 else ''}>"
 
 
 def _bare(name: str) -> str:
-    name = name.removeprefix("void ")
+    if "<" not in name:
+        return name
+    return _NAMESPACES.sub("", _without_parameters(name.removeprefix("void ")))
+
+
+def _without_parameters(name: str) -> str:
     tail = _PARAMETERS.search(name)
-    if not tail or ("<" not in name and "::" not in name):
+    if tail is None:
         return name
     depth = 0
     for place in range(tail.start(), -1, -1):  # back to the bracket that opens the parameter list
@@ -80,29 +110,6 @@ def _middle(name: str, width: int) -> str:
     head = width // 2
     tail = max(width - 1 - head, 0)
     return name[:head] + ELLIPSIS + name[len(name) - tail :] if tail else name[: max(width - 1, 0)] + ELLIPSIS
-
-
-def _shared(one: str, other: str) -> int:
-    """Return how many letters two different names begin with alike."""
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
-
-
-def _around(name: str, place: int, width: int) -> str:
-    """Shorten to head, the part around `place`, and tail."""
-    if len(name) <= width:
-        return name
-    ends = max((width - 2) // 3, 1)
-    head, rest = name[:ends], width - 2 - ends
-    start = max(place - 1, ends)
-    if len(name) - start <= rest + 1:
-        return head + ELLIPSIS + name[len(name) - (width - 1 - ends) :]
-    tail = ends // 2
-    middle = name[start : start + rest - tail]
-    return (
-        head + ELLIPSIS + middle + ELLIPSIS + name[len(name) - tail :] if tail else head + ELLIPSIS + middle + ELLIPSIS
-    )
 
 
 def _escape(match: re.Match[str]) -> str:

@@ -4,17 +4,20 @@ One screen is `SCREEN` lines: the tallest section gives up a row, a table or a s
 ``report.full`` everything is written, under headings.
 """
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
+from pathlib import PurePath
 
 from rich.console import Console
 from rich.text import Text
 
 from tracegap.problems import Problem, Severity
-from tracegap.renderers.grid import Line, lines
-from tracegap.renderers.names import printable, shorten
+from tracegap.renderers import grid
+from tracegap.renderers.grid import Line
+from tracegap.renderers.names import ELLIPSIS, printable, shorten
 from tracegap.report import Finding, Report, Section, pieces
 from tracegap.units import count
 
@@ -29,6 +32,10 @@ _INDENT = 2
 _LOSSES = 3
 _NAME = 40
 """Of a name in a sentence."""
+_SENTENCE, _FINDING = 3, 4
+"""Lines of a sentence or a finding on one screen."""
+_AMOUNT = re.compile(r"(?<=\d) (?=(?:%|×|[nµm]?s|[kMGTP]?(?:B|FLOP)(?:/s)?)(?!\w))|(?<=\d ×) |(?<=·) ")
+"""The spaces at which a line must not end."""
 
 
 def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
@@ -58,8 +65,9 @@ def render(report: Report, *, width: int = WIDTH, colour: bool = False) -> str:
 
 def _headline(report: Report, width: int) -> list[Line]:
     version = str(report.tool.get("version", ""))
-    source = printable(str(report.trace.get("source", "")))
-    facts = [f"tracegap {version}".strip(), source, *map(printable, report.headline)]
+    source = str(report.trace.get("source", ""))
+    name = printable(source if report.full else PurePath(source).name)
+    facts = [f"tracegap {version}".strip(), name, *map(printable, report.headline)]
     text = " · ".join(fact for fact in facts if fact)
     return [((line, "bold"),) for line in _wrap(text, width)]
 
@@ -84,7 +92,7 @@ def _verdict(report: Report, width: int, margin: int) -> list[Line]:
 
 
 def _finding(finding: Finding, width: int, *, full: bool) -> list[str]:
-    text = _wrap(finding.text, width)
+    text = _wrap(finding.text, width, most=None if full else _FINDING)
     return [*text, *_wrap(f"evidence: {finding.evidence} · tracegap explain {finding.code}", width)] if full else text
 
 
@@ -132,11 +140,13 @@ def _shrink(plan: _Plan) -> _Plan | None:
 
 def _brief(section: Section, plan: _Plan, width: int, margin: int) -> list[Line]:
     body: list[Line] = [
-        ((line, ""),) for sentence in section.lines[: plan.sentences] for line in _wrap(sentence, width - margin)
+        ((line, ""),)
+        for sentence in section.lines[: plan.sentences]
+        for line in _wrap(sentence, width - margin, most=_SENTENCE)
     ]
     for table, rows in zip(section.tables, plan.rows, strict=True):
         if rows:
-            body += lines(table, width - margin, rows)
+            body += grid.lines(table, width - margin, rows)
     return [*_margined(_label(section), body, margin), ()] if body else []
 
 
@@ -147,7 +157,7 @@ def _whole(section: Section, width: int) -> list[Line]:
     body: list[Line] = [((line, ""),) for sentence in section.lines for line in _wrap(sentence, inner)]
     for table in section.tables:
         if table.rows:
-            body += [(), *lines(table, inner, table.rows)]
+            body += [(), *grid.lines(table, inner)]
     if section.notes:
         body.append(())
         body += [((line, "dim"),) for note in section.notes for line in _wrap(f"~ {note}", inner, hang=2)]
@@ -167,8 +177,7 @@ def _problems(report: Report, width: int, margin: int) -> list[Line]:
         ]
         others = [f"{count(one.count)} × {one.code}" for one in problems if one not in losses]
         if others:
-            text = " · ".join(others) + f" · details: tracegap info {report.trace.get('source', 'TRACE')}"
-            body += _wrap(text, width - margin)
+            body += _wrap(" · ".join([*others, "details: tracegap info"]), width - margin)
     return _beside("TRACE", body, margin, style="yellow" if problems[0].severity is Severity.LOSS else "dim")
 
 
@@ -188,15 +197,24 @@ def _margined(label: str, body: Sequence[Line], margin: int) -> list[Line]:
     ]
 
 
-def _wrap(sentence: str, width: int, *, hang: int = 0) -> list[str]:
-    """Break a sentence into lines; names in it, and words longer than a line, are shortened in their middle."""
+def _wrap(sentence: str, width: int, *, hang: int = 0, most: int | None = None) -> list[str]:
+    """Break a sentence into lines, at `most` so many of them, where no number is parted from its unit.
+
+    Names in it, and words longer than a line, are shortened in their middle.
+    """
     told = "".join(shorten([text], _NAME)[0] if is_name else text for text, is_name in pieces(sentence))
     words = [
         shorten([word], width - hang)[0] if len(word) > width - hang else word for word in printable(told).split(" ")
     ]
-    return textwrap.wrap(
-        " ".join(words), width, subsequent_indent=" " * hang, break_on_hyphens=False, break_long_words=True
-    ) or [""]
+    lines = textwrap.wrap(
+        _AMOUNT.sub("\xa0", " ".join(words)),
+        width,
+        subsequent_indent=" " * hang,
+        break_on_hyphens=False,
+        max_lines=most,
+        placeholder=f" {ELLIPSIS}",
+    )
+    return [line.replace("\xa0", " ") for line in lines] or [""]
 
 
 def _written(report: Sequence[Line], width: int, *, colour: bool) -> str:
