@@ -280,11 +280,8 @@ def test_two_ranks_link_by_their_arrows(mark):
             {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": number, "pid": device, "tid": 7, "ts": 10, "bp": "e"},
         ]
 
-    told = mark(
-        [first[0], second[0], call("more", 50, 1, pid=100, correlation=6), second[1], first[1]]
-        + arrow(1, 100, 0)
-        + arrow(2, 200, 1)
-    )
+    rows = [first[0], second[0], call("more", 50, 1, pid=100, correlation=6), second[1], first[1]]
+    told = mark([*rows, *arrow(1, 100, 0), *arrow(2, 200, 1)])
     assert told.launches() == {"kernel a": "launch a", "kernel b": "launch b"}
 
 
