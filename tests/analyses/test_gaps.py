@@ -73,7 +73,11 @@ def test_gaps_alike_are_grouped_and_all_are_counted() -> None:
     assert device.idle_ns == 56 * 6_000
     assert len(device.top) == 20
     assert device.groups == (Group(56, 56 * 6_000, "add", "add"),)
-    table = next(table for table in gaps.section(gaps_of(trace, between=(0, 564_000))).tables if table.title.startswith("Longest"))
+    table = next(
+        table
+        for table in gaps.section(gaps_of(trace, between=(0, 564_000))).tables
+        if table.title.startswith("Longest")
+    )
     assert (table.rows, table.total) == (20, 56)
 
 

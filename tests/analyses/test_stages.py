@@ -34,7 +34,13 @@ def trained() -> Trace:
 def test_stages_nest_and_tell_count_median_and_share() -> None:
     found = stages_of(trained())
     forward, layer = found["forward"], found["layer"]
-    assert (forward.depth, forward.parent, forward.count, forward.median_ns, forward.ratio) == (0, None, 1, 100_000, 0.5)
+    assert (forward.depth, forward.parent, forward.count, forward.median_ns, forward.ratio) == (
+        0,
+        None,
+        1,
+        100_000,
+        0.5,
+    )
     assert (layer.depth, layer.parent, layer.median_ns, layer.ratio) == (1, "forward", 40_000, 0.2)
 
 

@@ -31,7 +31,13 @@ def runs(*lengths: int) -> OrtTrace:
 def test_statistics_are_of_the_spans_where_the_host_ends_last() -> None:
     found = steps_of(runs(100, 110, 90, 120))
     assert found.clock == "span"
-    assert (found.count, found.median_ns, found.min_ns, found.max_ns, found.first_ns) == (4, 105_000, 90_000, 120_000, 100_000)
+    assert (found.count, found.median_ns, found.min_ns, found.max_ns, found.first_ns) == (
+        4,
+        105_000,
+        90_000,
+        120_000,
+        100_000,
+    )
 
 
 def test_under_a_hundred_steps_the_99th_percentile_is_the_greatest_and_that_is_said() -> None:
@@ -179,12 +185,12 @@ def test_two_threads_of_steps_are_told_apart() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(
-    st.lists(st.tuples(*(st.integers(0, 20),) * 4), min_size=3, max_size=7),
-    st.booleans(),
-    st.integers(0, 10**9),
+    lengths=st.lists(st.tuples(*(st.integers(0, 20),) * 4), min_size=3, max_size=7),
+    ahead=st.booleans(),
+    shift=st.integers(0, 10**9),
 )
 def test_laws_parts_add_up_to_the_difference_and_nothing_depends_on_the_origin(
-    lengths: list[tuple[int, int, int, int]], ahead: bool, shift: int
+    *, lengths: list[tuple[int, int, int, int]], ahead: bool, shift: int
 ) -> None:
     def built(origin: int) -> Steps:
         trace, start, free = Trace(), origin, origin

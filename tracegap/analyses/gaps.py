@@ -231,16 +231,16 @@ def _groups(timeline: Timeline, before: Rows, after: Rows, length: NDArray[np.in
     counts = np.bincount(group, minlength=len(pairs))
     totals = np.zeros(len(pairs), np.int64)
     np.add.at(totals, group, length)
-    order = np.lexsort((second, first, -totals)).tolist()
-    return tuple(
+    told = [
         Group(
             count=int(counts[one]),
             total_ns=int(totals[one]),
             before=_name(timeline, int(first[one])),
             after=_name(timeline, int(second[one])),
         )
-        for one in order
-    )
+        for one in range(len(pairs))
+    ]
+    return tuple(sorted(told, key=lambda group: (-group.total_ns, group.before or "", group.after or "")))
 
 
 def _name(timeline: Timeline, name: int) -> str | None:

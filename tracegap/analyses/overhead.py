@@ -245,8 +245,7 @@ def _operators(timeline: Timeline, window: Window, rows: Rows, devices: Rows) ->
     operator, runtime, sync = by_name(around, own), inside(Kind.RUNTIME), inside(Kind.SYNC)
     launch = slices.launch[devices]
     device = by_name(np.where(launch >= 0, around[launch], -1).astype(np.int32), whole[devices])
-    order = np.flatnonzero(counts)
-    return [
+    told = [
         Operator(
             name=timeline.names[name] if name < names - 1 else "",
             count=int(counts[name]),
@@ -257,8 +256,9 @@ def _operators(timeline: Timeline, window: Window, rows: Rows, devices: Rows) ->
             runtime_ns=int(runtime[name]) or None,
             sync_ns=int(sync[name]) or None,
         )
-        for name in order[np.lexsort((order, -operator[order]))].tolist()
+        for name in np.flatnonzero(counts).tolist()
     ]
+    return sorted(told, key=lambda one: (-one.operator_ns, one.name))
 
 
 def _first_run(model: Model) -> FirstRun | None:
@@ -296,6 +296,8 @@ def section(result: Overhead) -> Section:
     if result.partitions is not None:
         lines.append(result.partitions.sentence())
         tables += result.partitions.tables()
+        if result.device is None:
+            notes += result.partitions.dispatching()
     if result.first_run is not None:
         lines.append(f"The first step costs {duration(result.first_run.excess_ns)} more than the median of the others.")
     if result.operators:

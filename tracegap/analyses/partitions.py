@@ -4,6 +4,7 @@ A graph that one provider cannot run whole is cut: data crosses at every cut, an
 another provider. Part of the overhead analysis.
 """
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +17,9 @@ from tracegap.kinds import Kind
 from tracegap.report import Column, Table, named
 from tracegap.timeline import Timeline, Window
 from tracegap.units import Unit, count, duration
+
+_ASYNCHRONOUS = re.compile(r"cuda|tensorrt|trtrtx|rocm|migraphx|dml|webgpu|gpu:", re.IGNORECASE)
+"""Providers whose operators return before their device has done the work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,14 @@ class Partitions:
             f" {count(self.handoffs)} hand-offs, {duration(self.handoff_ns)} between them{fell}."
         )
 
+    def dispatching(self) -> list[str]:
+        """Say which providers' operators only hand work over to a device that the trace does not show."""
+        waiting = [name for name in self.providers if _ASYNCHRONOUS.search(name)]
+        if not waiting:
+            return []
+        told = " and ".join(map(named, waiting))
+        return [f"Nodes of {told}: their time is that of handing work over; the trace has no rows of the device."]
+
     def tables(self) -> list[Table]:
         """Tell the operators that fell back."""
         shown = self.fallbacks[:20]
@@ -84,6 +96,7 @@ def find_partitions(timeline: Timeline, window: Window) -> Partitions | None:
     used, place = np.unique(provider, return_inverse=True)
     length = np.zeros(len(used), np.int64)
     np.add.at(length, place, slices.end[rows] - slices.start[rows])
+    time = {names[one]: spent for one, spent in zip(used.tolist(), length.tolist(), strict=True)}
     slow = _are_cpu(timeline, used)
     fallbacks = _fallbacks(timeline, rows[slow[place]]) if slow.any() and not slow.all() else ()
     return Partitions(
@@ -92,7 +105,7 @@ def find_partitions(timeline: Timeline, window: Window) -> Partitions | None:
         handoff_ns=int(between.sum()),
         fallback_ns=sum(one.duration_ns for one in fallbacks),
         fallbacks=fallbacks,
-        providers=tuple(names[used[one]] for one in np.argsort(-length, kind="stable").tolist()),
+        providers=tuple(sorted((names[one] for one in used.tolist()), key=lambda name: (-time[name], name))),
         steps=len(np.unique(slices.step[rows][slices.step[rows] >= 0])),
     )
 
@@ -148,15 +161,16 @@ def _fallbacks(timeline: Timeline, rows: Rows) -> tuple[Fallback, ...]:
     counts = np.bincount(place)
     length = np.zeros(len(pairs), np.int64)
     np.add.at(length, place, slices.end[rows] - slices.start[rows])
-    return tuple(
+    told = [
         Fallback(
             name=names[pairs[one] // size],
             count=int(counts[one]),
             provider=names[pairs[one] % size],
             duration_ns=int(length[one]),
         )
-        for one in np.argsort(-length, kind="stable").tolist()
-    )
+        for one in range(len(pairs))
+    ]
+    return tuple(sorted(told, key=lambda one: (-one.duration_ns, one.name, one.provider)))
 
 
 def _are_cpu(timeline: Timeline, providers: NDArray[np.int32]) -> NDArray[np.bool_]:

@@ -198,7 +198,7 @@ def _idle(model: Model, device: DeviceGaps, time: Intervals) -> Iterator[Finding
     )
 
 
-_ADVICE = {
+ADVICE = {
     Charge.SYNC: "the host blocks on a device outside operators: read results later",
     Charge.INPUT: "data is loaded while no operator runs: load ahead in other processes",
     Charge.ALLOCATOR: "memory is allocated and freed between operators: reuse buffers",
@@ -209,6 +209,7 @@ _ADVICE = {
     Charge.UNTRACED_HOST: "the step's thread is in no operator: annotate or record stacks to see what it does",
     Charge.UNATTRIBUTED: "the trace records nothing: record stacks or annotations",
 }
+"""What is said of host time in no operator, by its cause; the profiler's own is no finding."""
 
 
 def _host(model: Model, weighed: Overhead, time: Intervals) -> Iterator[Finding]:
@@ -242,11 +243,11 @@ def _host(model: Model, weighed: Overhead, time: Intervals) -> Iterator[Finding]
     time = intervals.intersect(time, overhead.in_no_operator(timeline, window))
     for part in overhead.parts_of(timeline, window, time):
         cause = Charge[part.cause.upper()]
-        if cause in _ADVICE:
+        if cause in ADVICE:
             yield Finding(
                 code=f"host-{part.cause}",
                 title=_words(part.cause),
-                text=f"For {duration(part.duration_ns)} ({ratio(part.duration_ns / window.wall)} of the window) {_ADVICE[cause]}.",
+                text=f"For {duration(part.duration_ns)} ({ratio(part.duration_ns / window.wall)} of the window) {ADVICE[cause]}.",
                 cost_ns=part.duration_ns,
                 evidence="host time in no operator, in the overhead section",
             )
