@@ -89,6 +89,13 @@ def test_a_petaflop_a_second_is_flagged_and_never_a_success() -> None:
     assert "wrong" in found.action
 
 
+def test_more_bytes_than_memory_delivers_may_have_come_from_a_cache() -> None:
+    found = diagnose(8_388_608, 33_554_432, 6_600, find_limits("NVIDIA GH200 480GB"), "float32")
+    assert found.over_limit
+    assert found.branch is Branch.UNKNOWN
+    assert "cache" in found.action
+
+
 def test_an_unknown_device_gets_achieved_numbers_and_a_request() -> None:
     found = diagnose(10**9, 10**9, 1_000_000, None, "float32")
     assert (found.flops_per_s, found.bytes_per_s) == (1e12, 1e12)

@@ -3,6 +3,7 @@
 `LAYOUT` and `CASTS` name the operators whose whole purpose is another order or another type of the same values.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from math import prod
 
@@ -21,8 +22,22 @@ LAYOUT = frozenset(
 )
 """Operators that change the order of elements in memory."""
 
+# cuDNN's nchwToNhwcKernel and its kin; MIOpen's batched_transpose_32x32_half and transpose_NCHW2CNHW.
+_LAYOUT_KERNEL = re.compile(r"nchwToNhwc|nhwcToNchw|nchw2nhwc|nhwc2nchw|batched_transpose|transpose_[A-Z]{4}2")
+
 CASTS = frozenset({"Cast", "CastLike", "aten::_to_copy", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
 """Operators that change the element type (``_to_copy`` may change the device instead)."""
+
+
+def is_layout(name: str) -> bool:
+    """Whether an operator or a kernel only changes the order of elements in memory.
+
+    Examples
+    --------
+    >>> is_layout("ReorderInput"), is_layout("void cudnn::ops::nchwToNhwcKernel<__half, __half>"), is_layout("aten::mm")
+    (True, True, False)
+    """
+    return name in LAYOUT or _LAYOUT_KERNEL.search(name) is not None
 
 
 def copy(call: Call) -> Cost | None:

@@ -68,7 +68,8 @@ class Diagnosis:
     action : str
         What to do about it.
     over_limit : bool
-        Whether a fraction exceeds 1: the count, the clock or the limit is wrong, and nothing can be concluded.
+        Whether a fraction exceeds 1: the count, the clock or the limit is wrong, or (bytes only) the data came from a
+        cache; nothing can be concluded.
     """
 
     flops_per_s: float | None
@@ -125,13 +126,17 @@ def diagnose(flops: int | None, bytes: int | None, duration_ns: int, limits: Lim
         ideal_ns=ideal,
         efficiency=ideal / duration_ns if ideal is not None and duration_ns > 0 else None,
         branch=branch,
-        action=_OVER if over else ACTIONS[branch],
+        action=ACTIONS[branch] if not over else _TOO_FAST if (f_c or 0) > 1 else _TOO_WIDE,
         over_limit=over,
     )
 
 
-_OVER = (
+_TOO_FAST = (
     "Faster than the device can be: the count, the clock or the limit is wrong; check them before believing any of it."
+)
+_TOO_WIDE = (
+    "More bytes than memory delivers: they came from a cache, or the count, the clock or the limit is wrong; "
+    "judge it with inputs larger than the cache."
 )
 
 

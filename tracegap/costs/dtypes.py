@@ -101,8 +101,13 @@ _IN_KERNEL = (
     ("float64", re.compile(r"OpaqueType<8u>")),
     ("int8", re.compile(r"OpaqueType<1u>")),
 )
-# cuBLAS, cuDNN and CUTLASS name TF32 by itself or by the tensor-core instruction m16n8k8 on single precision ("s1688").
-_TF32 = re.compile(r"tf32|s1688|xf32", re.IGNORECASE)
+# Names of matrix kernels (cuBLAS, cuDNN, CUTLASS, hipBLASLt): the type in words, or NVIDIA's tensor-core instruction, whose
+# first letter is that of the accumulator: m16n8k8 on TF32, m16n8k16 and m8n8k4 on halves. nvjet's first letter is A's type.
+_MATRIX = (
+    ("tf32", re.compile(r"tf32|xf32|s1688(?!\d)", re.IGNORECASE)),
+    ("bfloat16", re.compile(r"gemm.*bf16|bf16.*gemm|xmma.*bf16|nvjet_t", re.IGNORECASE)),
+    ("float16", re.compile(r"fp16.*gemm|gemm.*fp16|xmma.*f16f16|[hs]16816|[hs]884|hgemm|nvjet_h", re.IGNORECASE)),
+)
 
 
 def of_text(text: str) -> str:
@@ -144,16 +149,25 @@ def of_kernels(names: Iterable[str]) -> str:
 
 
 def on_kernels(dtype: str, names: Iterable[str]) -> str:
-    """Return the type whose peak counts: ``tf32`` where kernels say that float32 went through tensor cores.
+    """Return the type whose peak counts, where kernels say that float32 operands were multiplied as something narrower.
+
+    That is ``tf32`` on tensor cores, and a half under autocast, which casts inside the operator.
 
     Examples
     --------
     >>> on_kernels("float32", ["cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4"])
     'tf32'
+    >>> on_kernels("float32", ["ampere_fp16_s16816gemm_fp16_128x256_ldg8_relu_f2f_stages_64x3_tn"])
+    'float16'
     >>> on_kernels("float32", ["ampere_sgemm_128x64_nn"])
     'float32'
     """
-    return "tf32" if dtype == "float32" and any(_TF32.search(name) for name in names) else dtype
+    if dtype == "float32":
+        for name in names:
+            for narrower, pattern in _MATRIX:
+                if pattern.search(name):
+                    return narrower
+    return dtype
 
 
 def widest(dtypes: Iterable[str]) -> str:
