@@ -53,8 +53,9 @@ class Import(Columns):
         utid, upid or −1.
     track_name : list of (int or None)
         Ids into ``events.strings``: asynchronous tracks have the name of their first event.
-    flow_event, flow_top, flow_next : int64[f]
-        Rows of the s, t and f events in import order, the slice on top of their thread then, and the thread's next slice.
+    flow_event, flow_place, flow_top, flow_next : int64[f]
+        Rows of the s, t and f events in import order, how many slices stand before them, the slice on top of their
+        thread then, and the next that starts on it; −1 where there is none.
     stats : counter
         Perfetto's names of what was dropped or bent.
     """
@@ -74,6 +75,7 @@ class Import(Columns):
     track_owner: list[int]
     track_name: list[int | None]
     flow_event: NDArray[np.int64]
+    flow_place: NDArray[np.int64]
     flow_top: NDArray[np.int64]
     flow_next: NDArray[np.int64]
     stats: Counter[str] = field(default_factory=Counter)
@@ -113,6 +115,7 @@ def build(events: Events) -> Import:
         track_owner=owner,
         track_name=name,
         flow_event=rows[flow].astype(np.int64),
+        flow_place=np.searchsorted(place, np.flatnonzero(flow)).astype(np.int64),
         flow_top=flow_top,
         flow_next=flow_next,
         stats=stats,

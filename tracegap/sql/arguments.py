@@ -1,0 +1,178 @@
+"""Arguments of slices and values of counters: the second reading of the file, event by event.
+
+In: a `Source` and its `Import`. Out: rows for the tables ``args``, ``slice`` (``arg_set_id`` and the thread times) and
+``counter``. Equal argument sets share one number; the arguments of an end event are merged into its slice's and win.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tracegap.decode import iterate
+from tracegap.source import Source
+from tracegap.sql.importing import Import
+
+ArgRow = tuple[int, str, str, int | None, str | None, float | None, str]
+"""arg_set_id, flat_key, key, int_value, string_value, real_value, value_type."""
+
+_INT64 = range(-(2**63), 2**63)
+
+
+@dataclass(frozen=True, slots=True)
+class Details:
+    """What the events say beside times and names.
+
+    Attributes
+    ----------
+    sets : list of tuple
+        Rows of ``args``.
+    of_slice : list of (int, int or None, int or None, int)
+        arg_set_id, thread_ts, thread_dur (ns) and the slice, for slices that have any of them.
+    of_flow : dict of (int, int) to int
+        arg_set_id by the name and category id of a flow.
+    """
+
+    sets: list[ArgRow] = field(default_factory=list)
+    of_slice: list[tuple[int | None, int | None, int | None, int]] = field(default_factory=list)
+    of_flow: dict[tuple[int, int], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class CounterValues:
+    """Rows of ``counter`` (ts, track, value; by time) and the tracks: (name, upid), numbered from 0."""
+
+    rows: list[tuple[int, int, float]]
+    tracks: list[tuple[str, int]]
+
+
+def read_details(source: Source, imported: Import) -> Details:
+    """Read arguments and thread times of all slices; one pass over the text."""
+    slice_of: dict[int, int] = dict(zip(imported.event.tolist(), range(len(imported)), strict=True))
+    ended = np.flatnonzero(imported.end_event >= 0)
+    end_of: dict[int, int] = dict(zip(imported.end_event[ended].tolist(), ended.tolist(), strict=True))
+    own: dict[int, dict[str, Any]] = {}
+    times: dict[int, tuple[int | None, int | None]] = {}
+    for row, event in enumerate(iterate(source)):
+        number = slice_of.get(row)
+        if number is None:
+            number = end_of.get(row)
+            if number is not None and isinstance(event.get("args"), dict):
+                own[number] = {**own.get(number, {}), **_flatten(event["args"])}
+            continue
+        arguments = event.get("args")
+        if arguments and isinstance(arguments, dict):
+            own[number] = {**_flatten(arguments), **own.get(number, {})}
+        if "tts" in event or "tdur" in event:
+            times[number] = _nanoseconds(event.get("tts")), _nanoseconds(event.get("tdur"))
+    return _number(imported, own, times)
+
+
+def _number(
+    imported: Import, own: Mapping[int, dict[str, Any]], times: Mapping[int, tuple[int | None, int | None]]
+) -> Details:
+    """Give equal argument sets one number, in order of their first slice."""
+    details = Details()
+    numbers: dict[tuple[tuple[str, Any], ...], int] = {}
+    for slice_id in sorted(own.keys() | times.keys()):
+        flat = own.get(slice_id)
+        set_id = None
+        if flat:
+            key = tuple((name, type(value), value) for name, value in flat.items())
+            set_id = numbers.setdefault(key, len(numbers))
+            if set_id == len(numbers) - 1 and (not details.sets or details.sets[-1][0] < set_id):
+                details.sets.extend(_row(set_id, name, value) for name, value in flat.items())
+        details.of_slice.append((set_id, *times.get(slice_id, (None, None)), slice_id))
+    events = imported.events
+    names = zip(events.name[imported.flow_event].tolist(), events.category[imported.flow_event].tolist(), strict=True)
+    for set_id, (name, category) in enumerate(dict.fromkeys(names), len(numbers)):
+        details.of_flow[name, category] = set_id
+        for what, text in (("name", name), ("cat", category)):
+            value = events.strings[text] if text >= 0 else None
+            details.sets.append((set_id, what, what, None, value, None, "string"))
+    return details
+
+
+def read_counters(source: Source, imported: Import) -> CounterValues:
+    """Read the values of counter events: one track for each process and argument; one pass over the text."""
+    events = imported.events
+    wanted = (events.phase == ord("C")) & (events.start >= 0)
+    found: list[tuple[int, int, str, int, float]] = []
+    for row, event in enumerate(iterate(source)) if wanted.any() else ():
+        arguments = event.get("args")
+        if not wanted[row] or not isinstance(arguments, dict):
+            continue
+        name = events.strings[events.name[row]] if events.name[row] >= 0 else ""
+        upid = int(imported.threads.upid[imported.threads.utid[events.thread[row]]])
+        for key, value in arguments.items():
+            number = _number_of(value)
+            if number is not None:
+                found.append((int(events.start[row]), len(found), f"{name} {key}", upid, number))
+    found.sort()
+    tracks: dict[tuple[str, int], int] = {}
+    rows = [(ts, tracks.setdefault((name, upid), len(tracks)), value) for ts, _, name, upid, value in found]
+    return CounterValues(rows, list(tracks))
+
+
+def _number_of(value: Any) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _nanoseconds(value: Any) -> int | None:
+    """Turn microseconds into ns, half away from zero as Perfetto rounds thread times."""
+    number = _number_of(value)
+    return None if number is None else int(abs(number) * 1000 + 0.5) * (1 if number >= 0 else -1)
+
+
+def _flatten(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Write nested arguments as one key each: ``args.shape[0][1]``, ``args.a.b``; empty ones and nulls are left out."""
+    flat: dict[str, Any] = {}
+    for key, value in arguments.items():
+        if isinstance(value, dict | list):
+            flat.update(_leaves(f"args.{key}", value))
+        elif value is not None:
+            flat[f"args.{key}"] = value
+    return flat
+
+
+def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    stack = [(key, value)]
+    while stack:
+        key, value = stack.pop()
+        if isinstance(value, dict):
+            stack.extend((f"{key}.{name}", one) for name, one in reversed(value.items()))
+        elif isinstance(value, list):
+            stack.extend((f"{key}[{place}]", value[place]) for place in reversed(range(len(value))))
+        elif value is not None:
+            yield key, value
+
+
+def _row(set_id: int, key: str, value: Any) -> ArgRow:
+    flat = _without_places(key) if "[" in key else key
+    if isinstance(value, bool):
+        return set_id, flat, key, int(value), None, None, "bool"
+    if isinstance(value, int):
+        if value in _INT64:
+            return set_id, flat, key, value, None, None, "int"
+        return set_id, flat, key, None, None, float(value), "real"
+    if isinstance(value, float):
+        return set_id, flat, key, None, None, value, "real"
+    return set_id, flat, key, None, str(value), None, "string"
+
+
+def _without_places(key: str) -> str:
+    """Cut ``[0]`` and the like.
+
+    Examples
+    --------
+    >>> _without_places("args.shape[0][1]")
+    'args.shape'
+    """
+    parts = key.split("[")
+    return parts[0] + "".join(part.partition("]")[2] for part in parts[1:])

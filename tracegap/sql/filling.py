@@ -1,0 +1,217 @@
+"""Filling the embedded engine's tables from a trace, part by part, each when a query first needs it."""
+
+import sqlite3
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from tracegap.decode import decode
+from tracegap.source import Source
+from tracegap.sql.arguments import CounterValues, Details, read_counters, read_details
+from tracegap.sql.flows import FlowRow, find_flows
+from tracegap.sql.importing import ASYNCHRONOUS, GLOBAL, NO_NAME, PROCESS, SPILLED, THREAD, Import, build
+from tracegap.sql.own import operator_rows, step_rows
+from tracegap.timeline import Timeline
+
+_TRACK_TYPES = {
+    THREAD: "thread_execution",
+    SPILLED: "thread_overlapping_slice",
+    PROCESS: "chrome_process_instant",
+    GLOBAL: "legacy_chrome_global_instants",
+    ASYNCHRONOUS: "legacy_async_global_slice",
+}
+
+_STATS = {
+    "json_tokenizer_failure": ("error", "trace", "events without a phase or a usable time"),
+    "trace_sorter_negative_timestamp_dropped": ("error", "trace", "events before the time 0"),
+    "misplaced_end_event": ("data_loss", "analysis", "slices cut short because one around them ended"),
+    "slice_spill_overlapping_complete_event": ("info", "analysis", "overlapping slices on a track of their own"),
+    "flow_duplicate_id": ("error", "trace", "second starts of a flow"),
+    "flow_no_enclosing_slice": ("error", "trace", "flow events outside all slices"),
+    "flow_step_without_start": ("info", "trace", "steps of a flow that never started"),
+    "flow_end_without_start": ("info", "trace", "ends of a flow that never started"),
+    "flow_invalid_id": ("error", "trace", "flow events without a usable id"),
+}
+
+
+class Filler:
+    """A trace, and which of its parts stand in the tables of `connection` already."""
+
+    def __init__(self, connection: sqlite3.Connection, source: Source, timeline: Callable[[], Timeline]) -> None:
+        self._connection = connection
+        self._source = source
+        self._read_timeline = timeline
+        self._done: set[str] = set()
+
+    @property
+    def parts(self) -> dict[str, Callable[[], None]]:
+        """The parts by the name of the table (``args`` brings the columns of `tracegap.sql.schema.DETAIL`)."""
+        return {
+            "slice": self._fill_slices,
+            "thread": self._fill_threads,
+            "process": self._fill_processes,
+            "__track": self._fill_tracks,
+            "flow": self._fill_flows,
+            "counter": self._fill_counters,
+            "args": self._fill_arguments,
+            "stats": self._fill_stats,
+            "trace_bounds": self._fill_bounds,
+            "tracegap_step": self._fill_steps,
+            "tracegap_operator": self._fill_operators,
+        }
+
+    def fill(self, part: str) -> None:
+        """Fill one table if it is still empty."""
+        if part not in self._done:
+            self._done.add(part)
+            self._connection.execute("BEGIN")
+            self.parts[part]()
+            self._connection.execute("COMMIT")
+
+    @cached_property
+    def imported(self) -> Import:
+        return build(decode(self._source, {}))
+
+    @cached_property
+    def _timeline(self) -> Timeline:
+        return self._read_timeline()
+
+    @cached_property
+    def _flows(self) -> list[FlowRow]:
+        flows, stats = find_flows(self.imported)
+        self.imported.stats.update(stats)
+        return flows
+
+    @cached_property
+    def _details(self) -> Details:
+        return read_details(self._source, self.imported)
+
+    @cached_property
+    def _counters(self) -> CounterValues:
+        return read_counters(self._source, self.imported)
+
+    def bounds(self) -> tuple[int, int]:
+        """First and last moment of the trace in ns: of slices, and of counters and flows where there are no slices."""
+        imported = self.imported
+        if not len(imported):
+            return 0, 0
+        end = imported.start + np.maximum(imported.duration, 0)
+        return int(imported.start.min()), int(end.max())
+
+    def _insert(self, sql: str, rows: object) -> None:
+        self._connection.executemany(sql, rows)  # type: ignore[arg-type]
+
+    def _fill_slices(self) -> None:
+        imported = self.imported
+        strings: list[str | None] = [*imported.events.strings, None]
+        names = [text or NO_NAME for text in strings]
+        categories = [text or None for text in strings]
+        self._insert(
+            "INSERT INTO slice (id, ts, dur, track_id, category, name, depth, parent_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            zip(
+                range(len(imported)),
+                imported.start.tolist(),
+                imported.duration.tolist(),
+                imported.track.tolist(),
+                map(categories.__getitem__, imported.category.tolist()),
+                map(names.__getitem__, imported.name.tolist()),
+                imported.depth.tolist(),
+                (None if parent < 0 else parent for parent in imported.parent.tolist()),
+                strict=True,
+            ),
+        )
+
+    def _fill_threads(self) -> None:
+        threads = self.imported.threads
+        pids = threads.pid[threads.upid]
+        columns = zip(threads.tid.tolist(), threads.thread_name, threads.upid.tolist(), pids.tolist(), strict=True)
+        self._insert(
+            "INSERT INTO thread (utid, tid, name, upid, is_main_thread, is_idle) VALUES (?, ?, ?, ?, ?, ?)",
+            ((utid, tid, name, upid, int(tid == pid), int(utid == 0)) for utid, (tid, name, upid, pid) in enumerate(columns)),
+        )
+
+    def _fill_processes(self) -> None:
+        threads = self.imported.threads
+        self._insert(
+            "INSERT INTO process (upid, pid, name) VALUES (?, ?, ?)",
+            zip(range(len(threads.pid)), threads.pid.tolist(), threads.process_name, strict=True),
+        )
+
+    def _fill_tracks(self) -> None:
+        imported = self.imported
+        strings = imported.events.strings
+        of_thread, of_process = (THREAD, SPILLED), (PROCESS,)
+        self._insert(
+            "INSERT INTO __track (id, name, type, utid, upid, counts) VALUES (?, ?, ?, ?, ?, 0)",
+            (
+                (
+                    number,
+                    None if name is None or name < 0 else strings[name],
+                    _TRACK_TYPES[kind],
+                    owner if kind in of_thread else None,
+                    owner if kind in of_process else None,
+                )
+                for number, (kind, owner, name) in enumerate(
+                    zip(imported.track_kind, imported.track_owner, imported.track_name, strict=True)
+                )
+            ),
+        )
+        self._insert(
+            "INSERT INTO __track (id, name, type, upid, counts) VALUES (?, ?, 'json_counter', ?, 1)",
+            ((number, *track) for number, track in enumerate(self._counters.tracks, len(imported.track_kind))),
+        )
+
+    def _fill_counters(self) -> None:
+        first = len(self.imported.track_kind)
+        self._insert(
+            "INSERT INTO counter (id, ts, track_id, value) VALUES (?, ?, ?, ?)",
+            ((number, ts, first + track, value) for number, (ts, track, value) in enumerate(self._counters.rows)),
+        )
+
+    def _fill_flows(self) -> None:
+        self._insert(
+            "INSERT INTO flow (id, slice_out, slice_in, trace_id) VALUES (?, ?, ?, ?)",
+            ((number, *flow[:3]) for number, flow in enumerate(self._flows)),
+        )
+
+    def _fill_arguments(self) -> None:
+        self.fill_first("slice")
+        self.fill_first("flow")
+        details = self._details
+        self._insert(
+            "INSERT INTO args (arg_set_id, flat_key, key, int_value, string_value, real_value, value_type) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            details.sets,
+        )
+        self._insert("UPDATE slice SET arg_set_id = ?, thread_ts = ?, thread_dur = ? WHERE id = ?", details.of_slice)
+        self._insert(
+            "UPDATE flow SET arg_set_id = ? WHERE id = ?",
+            ((details.of_flow.get(flow[3:]), number) for number, flow in enumerate(self._flows)),
+        )
+        self._connection.execute("CREATE INDEX __args_by_set ON args (arg_set_id, key)")
+
+    def fill_first(self, part: str) -> None:
+        """Fill a table that another needs, inside the same transaction."""
+        if part not in self._done:
+            self._done.add(part)
+            self.parts[part]()
+
+    def _fill_stats(self) -> None:
+        stats = self.imported.stats
+        assert self._flows is not None  # counts what cannot be drawn
+        self._insert(
+            "INSERT INTO stats (name, severity, source, value, description) VALUES (?, ?, ?, ?, ?)",
+            ((name, severity, source, stats[name], text) for name, (severity, source, text) in _STATS.items()),
+        )
+
+    def _fill_bounds(self) -> None:
+        self._insert("INSERT INTO trace_bounds VALUES (?, ?)", [self.bounds()])
+
+    def _fill_steps(self) -> None:
+        self._insert("INSERT INTO tracegap_step VALUES (?, ?, ?, ?, ?, ?, ?)", step_rows(self._timeline, self.imported))
+
+    def _fill_operators(self) -> None:
+        self._insert(
+            "INSERT INTO tracegap_operator VALUES (?, ?, ?, ?, ?, ?, ?)", operator_rows(self._timeline, self.imported)
+        )

@@ -1,0 +1,138 @@
+"""Functions of PerfettoSQL that SQLite lacks, as Python functions."""
+
+import json
+import math
+import re
+import sqlite3
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any
+
+_NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "hours": 3600 * 10**9}
+_NANOSECONDS["days"] = 24 * _NANOSECONDS["hours"]
+
+
+def register(connection: sqlite3.Connection, bounds: Callable[[], tuple[int, int]]) -> None:
+    """Add the functions that need nothing of the trace but its `bounds` (ns)."""
+    simple: list[tuple[str, int, Callable[..., Any]]] = [
+        ("regexp", 2, _regexp),
+        ("str_split", 3, _str_split),
+        ("ln", 1, lambda x: math.log(x) if x is not None and x > 0 else None),
+        ("exp", 1, lambda x: None if x is None else math.exp(x)),
+        ("sqrt", 1, lambda x: math.sqrt(x) if x is not None and x >= 0 else None),
+        ("trace_start", 0, lambda: bounds()[0]),
+        ("trace_end", 0, lambda: bounds()[1]),
+        ("trace_dur", 0, lambda: bounds()[1] - bounds()[0]),
+    ]
+    for unit, size in _NANOSECONDS.items():
+        simple.append((f"time_from_{unit}", 1, lambda x, size=size: None if x is None else x * size))
+        simple.append((f"time_to_{unit}", 1, lambda x, size=size: None if x is None else x // size))
+    for name, count, function in simple:
+        connection.create_function(name, count, function, deterministic=True)
+    connection.create_aggregate("percentile", 2, _Percentile)
+    connection.create_aggregate("median", 1, _Median)
+
+
+def register_relatives(connection: sqlite3.Connection, relatives: "Relatives") -> None:
+    """Add the functions behind ``ancestor_slice(…)`` and its like; each answers ids as a JSON array."""
+    table: dict[str, Callable[[int], Iterable[int]]] = {
+        "__ancestors": lambda one: relatives.ancestors(one),
+        "__ancestors_and_self": lambda one: [one, *relatives.ancestors(one)],
+        "__descendants": lambda one: relatives.descendants(one),
+        "__descendants_and_self": lambda one: [one, *relatives.descendants(one)],
+        "__following": lambda one: relatives.flows(one, out=True, into=False),
+        "__preceding": lambda one: relatives.flows(one, out=False, into=True),
+        "__connected": lambda one: relatives.flows(one, out=True, into=True),
+    }
+    for name, function in table.items():
+
+        def answer(one: int | None, function: Callable[[int], Iterable[int]] = function) -> str:
+            return "[]" if one is None else json.dumps(list(function(one)))
+
+        connection.create_function(name, 1, answer, deterministic=True)
+
+
+class Relatives:
+    """Who stands on whom, and which flows touch a slice; both are asked of `connection` when first needed."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def ancestors(self, one: int) -> list[int]:
+        return self._column(
+            "WITH RECURSIVE up(id) AS (SELECT parent_id FROM slice WHERE id = ? UNION ALL "
+            "SELECT s.parent_id FROM slice s JOIN up ON s.id = up.id) SELECT id FROM up WHERE id IS NOT NULL",
+            one,
+        )
+
+    def descendants(self, one: int) -> list[int]:
+        return self._column(
+            "WITH RECURSIVE down(id) AS (SELECT id FROM slice WHERE parent_id = ? UNION ALL "
+            "SELECT s.id FROM slice s JOIN down ON s.parent_id = down.id) SELECT id FROM down ORDER BY id",
+            one,
+        )
+
+    def flows(self, one: int, *, out: bool, into: bool) -> list[int]:
+        """Return the flows that can be reached from a slice, in the given directions."""
+        found: dict[int, None] = {}
+        seen, waiting = {one}, [one]
+        for at in waiting:  # grows while it is read: breadth first
+            steps = []
+            if out:
+                steps += self._connection.execute("SELECT id, slice_in FROM flow WHERE slice_out = ?", (at,)).fetchall()
+            if into:
+                steps += self._connection.execute("SELECT id, slice_out FROM flow WHERE slice_in = ?", (at,)).fetchall()
+            for flow, slice_id in steps:
+                found[flow] = None
+                if slice_id not in seen:
+                    seen.add(slice_id)
+                    waiting.append(slice_id)
+        return list(found)
+
+    def _column(self, sql: str, one: int) -> list[int]:
+        return [row[0] for row in self._connection.execute(sql, (one,))]
+
+
+def _regexp(pattern: str | None, text: str | None) -> int | None:
+    return None if pattern is None or text is None else int(_pattern(pattern).search(str(text)) is not None)
+
+
+@lru_cache(maxsize=32)
+def _pattern(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _str_split(text: str | None, by: str | None, which: int | None) -> str | None:
+    if text is None or not by or which is None:
+        return None
+    parts = text.split(by)
+    return parts[which] if 0 <= which < len(parts) else None
+
+
+class _Percentile:
+    """SQLite's ``percentile(x, p)``: linear between the two nearest values, p in 0…100."""
+
+    def __init__(self) -> None:
+        self._values: list[float] = []
+        self._share = 50.0
+
+    def step(self, value: float | None, share: float) -> None:
+        self._share = share
+        if value is not None:
+            self._values.append(value)
+
+    def finalize(self) -> float | None:
+        if not self._values:
+            return None
+        values = sorted(self._values)
+        place = self._share / 100 * (len(values) - 1)
+        low = int(place)
+        high = min(low + 1, len(values) - 1)
+        return values[low] + (values[high] - values[low]) * (place - low)
+
+
+class _Median(_Percentile):
+    """SQLite's ``median(x)``."""
+
+    def step(self, value: float | None) -> None:  # type: ignore[override]
+        super().step(value, 50.0)

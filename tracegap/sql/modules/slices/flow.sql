@@ -1,0 +1,1 @@
+-- following_flow(id), preceding_flow(id) and directly_connected_flow(id) are always there.

@@ -1,0 +1,1 @@
+-- Slices that stand on and under a slice: _slice_ancestor_and_self(id), _slice_descendant_and_self(id).

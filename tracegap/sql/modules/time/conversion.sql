@@ -1,0 +1,1 @@
+-- time_from_ms(x), time_to_ms(x) and their like for ns, us, s, min, hours and days are always there.

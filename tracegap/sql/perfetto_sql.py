@@ -1,0 +1,259 @@
+"""PerfettoSQL to SQLite's SQL: INCLUDE, CREATE PERFETTO …, macros, and functions that stand where a table does.
+
+In: one statement's tokens. Out: what to run. What SQLite cannot carry is refused with one line.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from tracegap.errors import UsageError
+from tracegap.sql.tokens import Token, arguments, closing, join, solid
+
+TABLE_FUNCTIONS: Mapping[str, tuple[str, str]] = {
+    "ancestor_slice": ("__ancestors", "slice"),
+    "descendant_slice": ("__descendants", "slice"),
+    "_slice_ancestor_and_self": ("__ancestors_and_self", "slice"),
+    "_slice_descendant_and_self": ("__descendants_and_self", "slice"),
+    "following_flow": ("__following", "flow"),
+    "preceding_flow": ("__preceding", "flow"),
+    "directly_connected_flow": ("__connected", "flow"),
+}
+"""Perfetto's functions that give rows: the function that gives their ids as a JSON array, and the table of the ids."""
+
+_CLAUSES = ("JOIN", "LEFT", "INNER", "CROSS", "NATURAL", "WHERE", "GROUP", "ORDER", "LIMIT", "HAVING", "WINDOW")
+_AFTER_TABLE = (*_CLAUSES, "ON", "USING", "UNION", "EXCEPT", "INTERSECT")
+
+
+@dataclass(frozen=True, slots=True)
+class Include:
+    """``INCLUDE PERFETTO MODULE name``."""
+
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A scalar function that the user makes; ``body`` is a SELECT with ``$argument`` in it."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: str
+    replace: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A macro: its body stands in for ``name!(…)``."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL that SQLite can run; ``drops`` is what has to go first (``CREATE OR REPLACE``)."""
+
+    sql: str
+    drops: str = ""
+
+
+Command = Include | Function | Macro | Statement
+
+
+@dataclass(frozen=True, slots=True)
+class _Creation:
+    """The head of a CREATE PERFETTO statement; ``rest`` are the solid and blank tokens behind the name."""
+
+    what: str
+    name: str
+    rest: Sequence[Token]
+    replace: bool = field(default=False)
+
+
+def parse(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Command:
+    """Say what to do for one statement.
+
+    Raises
+    ------
+    UsageError
+        For a statement that only the real engine can run.
+
+    Examples
+    --------
+    >>> from tracegap.sql.tokens import tokenize
+    >>> parse(tokenize("include perfetto module slices.with_context"), {})
+    Include(module='slices.with_context')
+    >>> parse(tokenize("create or replace perfetto table t as select 1"), {})
+    Statement(sql='CREATE TABLE t AS select 1', drops='TABLE IF EXISTS t')
+    """
+    words = solid(tokens)
+    if len(words) > 3 and words[0].is_word("INCLUDE") and words[1].is_word("PERFETTO"):
+        return Include(join(words[3:]))
+    creation = _creation(tokens, words)
+    if creation is None or creation.what == "VIRTUAL":
+        if creation is not None:
+            _only_there("virtual tables, SPAN_JOIN among them,")
+        return Statement(join(expand(tokens, macros)))
+    make = _MAKERS.get(creation.what)
+    if make is None:
+        _only_there(f"CREATE PERFETTO {creation.what}")
+    return make(creation, macros)
+
+
+def expand(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> list[Token]:
+    """Put macros' bodies and table functions' ids in place."""
+    return _table_functions(_macros(list(tokens), macros, depth=0))
+
+
+def _creation(tokens: Sequence[Token], words: Sequence[Token]) -> _Creation | None:
+    if not words or not words[0].is_word("CREATE"):
+        return None
+    replace = len(words) > 2 and words[1].is_word("OR")
+    head = words[3:] if replace else words[1:]
+    if head and head[0].is_word("VIRTUAL"):
+        return _Creation("VIRTUAL", "", ())
+    if len(head) < 3 or not head[0].is_word("PERFETTO"):
+        return None
+    rest = list(tokens[next(place for place, token in enumerate(tokens) if token is head[2]) + 1 :])
+    return _Creation(head[1].text.upper(), head[2].name, rest, replace)
+
+
+def _table(creation: _Creation, macros: Mapping[str, Macro]) -> Statement:
+    columns, query = _split_as(creation)
+    del columns  # the schema only declares types
+    name = creation.name
+    drops = f"{creation.what} IF EXISTS {name}" if creation.replace else ""
+    return Statement(f"CREATE {creation.what} {name} AS {join(expand(query, macros))}", drops)
+
+
+def _index(creation: _Creation, macros: Mapping[str, Macro]) -> Statement:
+    del macros
+    drops = f"INDEX IF EXISTS {creation.name}" if creation.replace else ""
+    return Statement(f"CREATE INDEX {creation.name} {join(creation.rest)}", drops)
+
+
+def _function(creation: _Creation, macros: Mapping[str, Macro]) -> Function:
+    head, body = _split_as(creation)
+    words = solid(head)
+    end = closing(words, 0)
+    if [word.text.upper() for word in words[end + 1 : end + 3]] == ["RETURNS", "TABLE"]:
+        _only_there(f"the function {creation.name}, which returns a table,")
+    query = expand(body, macros)
+    start = solid(query)[0] if solid(query) else None
+    text = join(query) if start is not None and start.is_word("SELECT", "WITH") else f"SELECT {join(query)}"
+    return Function(creation.name, _parameters(words[1:end]), text, creation.replace)
+
+
+def _macro(creation: _Creation, macros: Mapping[str, Macro]) -> Macro:
+    head, body = _split_as(creation)
+    words = solid(head)
+    return Macro(creation.name, _parameters(words[1 : closing(words, 0)]), tuple(_macros(list(body), macros, depth=0)))
+
+
+_MAKERS: Mapping[str, Callable[[_Creation, Mapping[str, Macro]], Command]] = {
+    "TABLE": _table,
+    "VIEW": _table,
+    "INDEX": _index,
+    "FUNCTION": _function,
+    "MACRO": _macro,
+}
+
+
+def _only_there(what: str) -> NoReturn:
+    raise UsageError(f"{what} cannot run on the embedded engine; use --engine perfetto")
+
+
+def _split_as(creation: _Creation) -> tuple[list[Token], list[Token]]:
+    """Split what follows the name at its first AS outside brackets."""
+    depth = 0
+    rest = list(creation.rest)
+    for place, token in enumerate(rest):
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.is_word("AS"):
+            return rest[:place], rest[place + 1 :]
+    raise UsageError(f"CREATE PERFETTO {creation.what} {creation.name} has no AS; write AS and the query behind it")
+
+
+def _parameters(words: Sequence[Token]) -> tuple[str, ...]:
+    return tuple(part[0].name for part in arguments(words))
+
+
+def _macros(tokens: list[Token], macros: Mapping[str, Macro], *, depth: int) -> list[Token]:
+    """Replace ``name!(a, b)`` by the macro's body."""
+    if depth > 50:
+        raise UsageError("the macros of the query call each other without end; break the circle")
+    out: list[Token] = []
+    place = 0
+    while place < len(tokens):
+        token = tokens[place]
+        if token.kind == "word" and [one.text for one in tokens[place + 1 : place + 3]] == ["!", "("]:
+            macro = macros.get(token.text)
+            if macro is None:
+                raise UsageError(f"there is no macro {token.text}!; make it with CREATE PERFETTO MACRO")
+            end = closing(tokens, place + 2)
+            given = dict(zip(macro.parameters, arguments(tokens[place + 3 : end]), strict=False))
+            body: list[Token] = []
+            for one in macro.body:
+                body += given.get(one.text[1:], [one]) if one.kind == "parameter" else [one]
+            out += _macros(body, macros, depth=depth + 1)
+            place = end + 1
+        else:
+            out.append(token)
+            place += 1
+    return out
+
+
+def _table_functions(tokens: list[Token]) -> list[Token]:
+    """Replace ``ancestor_slice(x) AS a`` by a join over the ids: ``json_each(f(x)) JOIN slice AS a ON a.id = value``.
+
+    A table-valued function is the only thing in a FROM clause that may speak of the tables before it.
+    """
+    out: list[Token] = []
+    place = count = 0
+    while place < len(tokens):
+        known = TABLE_FUNCTIONS.get(tokens[place].text.lower()) if tokens[place].kind == "word" else None
+        after = _skip(tokens, place + 1)
+        if known is None or after >= len(tokens) or tokens[after].text != "(":
+            out.append(tokens[place])
+            place += 1
+            continue
+        count += 1
+        end = closing(tokens, after)
+        inner = join(_table_functions(tokens[after + 1 : end]))
+        alias, place = _alias(tokens, end + 1, tokens[place].text)
+        condition, place = _condition(tokens, place)
+        text = f"json_each({known[0]}({inner})) AS __ids{count} JOIN {known[1]} AS {alias} ON {alias}.id = __ids{count}.value"
+        out.append(Token("mark", text + (f" AND ({condition})" if condition else "") + " "))
+    return out
+
+
+def _skip(tokens: Sequence[Token], place: int) -> int:
+    while place < len(tokens) and tokens[place].kind == "space":
+        place += 1
+    return place
+
+
+def _alias(tokens: Sequence[Token], place: int, default: str) -> tuple[str, int]:
+    at = _skip(tokens, place)
+    if at < len(tokens) and tokens[at].is_word("AS"):
+        at = _skip(tokens, at + 1)
+        return tokens[at].text, at + 1
+    if at < len(tokens) and tokens[at].kind in ("word", "quoted") and not tokens[at].is_word(*_AFTER_TABLE):
+        return tokens[at].text, at + 1
+    return default, place
+
+
+def _condition(tokens: Sequence[Token], place: int) -> tuple[str, int]:
+    """Take the ON condition that follows, up to the next clause."""
+    at = _skip(tokens, place)
+    if at >= len(tokens) or not tokens[at].is_word("ON"):
+        return "", place
+    end, depth = at + 1, 0
+    while end < len(tokens):
+        depth += (tokens[end].text == "(") - (tokens[end].text == ")")
+        if depth < 0 or (depth == 0 and (tokens[end].is_word(*_AFTER_TABLE) or tokens[end].text == ",")):
+            break
+        end += 1
+    return join(_table_functions(list(tokens[at + 1 : end]))), end

@@ -1,0 +1,71 @@
+"""The tables of the embedded engine: Perfetto's names and columns, and which part of the trace fills which.
+
+A column that costs a second reading of the file stands in `DETAIL`: it is filled only when a query reads it.
+"""
+
+TABLES = """
+CREATE TABLE slice (
+    id INTEGER PRIMARY KEY, ts INTEGER, dur INTEGER, track_id INTEGER, category TEXT, name TEXT, depth INTEGER,
+    parent_id INTEGER, arg_set_id INTEGER, thread_ts INTEGER, thread_dur INTEGER, thread_instruction_count INTEGER,
+    thread_instruction_delta INTEGER,
+    cat TEXT GENERATED ALWAYS AS (category) VIRTUAL, slice_id INTEGER GENERATED ALWAYS AS (id) VIRTUAL
+);
+CREATE TABLE thread (
+    utid INTEGER PRIMARY KEY, id INTEGER GENERATED ALWAYS AS (utid) VIRTUAL, tid INTEGER, name TEXT, start_ts INTEGER,
+    end_ts INTEGER, upid INTEGER, is_main_thread INTEGER, is_idle INTEGER, machine_id INTEGER
+);
+CREATE TABLE process (
+    upid INTEGER PRIMARY KEY, id INTEGER GENERATED ALWAYS AS (upid) VIRTUAL, pid INTEGER, name TEXT, start_ts INTEGER,
+    end_ts INTEGER, parent_upid INTEGER, uid INTEGER, android_appid INTEGER, android_user_id INTEGER, cmdline TEXT,
+    arg_set_id INTEGER, machine_id INTEGER
+);
+CREATE TABLE __track (
+    id INTEGER PRIMARY KEY, name TEXT, type TEXT, parent_id INTEGER, source_arg_set_id INTEGER, machine_id INTEGER,
+    unit TEXT, description TEXT, utid INTEGER, upid INTEGER, counts INTEGER
+);
+CREATE TABLE args (
+    id INTEGER PRIMARY KEY, arg_set_id INTEGER, flat_key TEXT, key TEXT, int_value INTEGER, string_value TEXT,
+    real_value REAL, value_type TEXT, display_value TEXT GENERATED ALWAYS AS (
+        CASE value_type WHEN 'int' THEN CAST(int_value AS TEXT) WHEN 'real' THEN CAST(real_value AS TEXT)
+        WHEN 'bool' THEN iif(int_value, 'true', 'false') ELSE string_value END) VIRTUAL
+);
+CREATE TABLE flow (
+    id INTEGER PRIMARY KEY, slice_out INTEGER, slice_in INTEGER, trace_id INTEGER, arg_set_id INTEGER
+);
+CREATE TABLE counter (
+    id INTEGER PRIMARY KEY, ts INTEGER, track_id INTEGER, value REAL, arg_set_id INTEGER
+);
+CREATE TABLE stats (
+    name TEXT, key INTEGER, idx INTEGER, severity TEXT, source TEXT, value INTEGER, description TEXT
+);
+CREATE TABLE trace_bounds (start_ts INTEGER, end_ts INTEGER);
+CREATE TABLE tracegap_step (
+    number INTEGER, slice_id INTEGER, ts INTEGER, dur INTEGER, device_end_ts INTEGER, cut INTEGER, may_be_cut INTEGER
+);
+CREATE TABLE tracegap_operator (
+    slice_id INTEGER, ts INTEGER, dur INTEGER, name TEXT, self_ns INTEGER, device_ns INTEGER, step INTEGER
+);
+CREATE VIEW slices AS SELECT * FROM slice;
+CREATE VIEW track AS
+    SELECT id, name, type, NULL AS dimension_arg_set_id, parent_id, source_arg_set_id, machine_id, NULL AS track_group_id
+    FROM __track;
+CREATE VIEW thread_track AS
+    SELECT id, name, type, parent_id, source_arg_set_id, machine_id, utid FROM __track WHERE utid IS NOT NULL;
+CREATE VIEW process_track AS
+    SELECT id, name, type, parent_id, source_arg_set_id, machine_id, upid
+    FROM __track WHERE upid IS NOT NULL AND NOT counts;
+CREATE VIEW counter_track AS
+    SELECT id, name, parent_id, type, NULL AS dimension_arg_set_id, source_arg_set_id, machine_id, unit, description
+    FROM __track WHERE counts;
+CREATE VIEW process_counter_track AS
+    SELECT id, name, type, parent_id, source_arg_set_id, machine_id, unit, description, upid
+    FROM __track WHERE counts AND upid IS NOT NULL;
+CREATE VIEW counters AS
+    SELECT v.*, t.name, t.unit FROM counter v JOIN counter_track t ON v.track_id = t.id;
+"""
+
+DETAIL = {("slice", "arg_set_id"), ("slice", "thread_ts"), ("slice", "thread_dur"), ("flow", "arg_set_id")}
+"""Columns, beside the table ``args``, that need the events' arguments."""
+
+OWN = ("tracegap_step", "tracegap_operator")
+"""Tables that are ours and need a `Timeline`."""
