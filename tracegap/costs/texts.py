@@ -3,9 +3,10 @@
 Damaged or missing texts give empty fields, never an error: a call of which nothing is known simply has no model.
 """
 
-import json
 import re
 from typing import Any
+
+import orjson
 
 from tracegap.costs import dtypes
 from tracegap.costs.call import Call, Cost, Dims, Shape, Value
@@ -102,7 +103,7 @@ def _count(amount: str | int | float | None) -> int | None:
 
 def _items(text: str) -> list[Any]:
     try:
-        parsed = json.loads(text) if text else []
+        parsed = orjson.loads(text) if text else []
     except ValueError:
         return []
     return parsed if isinstance(parsed, list) else []
@@ -145,7 +146,7 @@ def _value(text: Any) -> Value:
     # Numbers are written as C++ streams do ("0.", "[2., 2.]"), truths as Python does.
     plain = _OPEN_FRACTION.sub(r"\1.0", text).replace("True", "true").replace("False", "false")
     try:
-        return _frozen(json.loads(plain))
+        return _frozen(orjson.loads(plain))
     except ValueError:
         return text
 
