@@ -170,6 +170,28 @@ def test_a_device_plane_counts_its_streams_and_not_what_is_derived_from_them(mar
     assert [device.label for device in told.marks.devices] == ["GPU 0"]
 
 
+def test_machines_in_one_file_keep_their_launches(mark):
+    told = mark(
+        {
+            "traceEvents": [
+                process(501, "a /host:CPU"),
+                thread(501, 6, "tf_Compute/1"),
+                process(1501, "b /host:CPU"),
+                process(1, "a /device:GPU:0"),
+                thread(1, 19, "Stream #19(Compute)"),
+                process(1001, "b /device:GPU:0"),
+                thread(1001, 19, "Stream #19(Compute)"),
+                row("launch a", 20, 5, pid=501, tid=6, correlation_id="7"),
+                row("launch b", 30, 5, pid=1501, tid=6, correlation_id="7"),
+                row("kernel b", 40, 5, pid=1001, tid=19, correlation_id="7"),
+                row("kernel a", 50, 5, pid=1, tid=19, correlation_id="7"),
+            ]
+        }
+    )
+    assert told.launches() == {"kernel b": "launch b", "kernel a": "launch a"}
+    assert [device.label for device in told.marks.devices] == ["GPU 0 (process 1)", "GPU 0 (process 1001)"]
+
+
 def test_a_plane_without_streams_counts_its_operators(mark):
     told = mark(
         {

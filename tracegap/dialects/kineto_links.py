@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap.dialects.rows import latest, positive, process_texts
+from tracegap.dialects.rows import labels, latest, positive, process_texts
 from tracegap.events import NO_TIME, Events
 from tracegap.kinds import Kind
 from tracegap.problems import Problem, problem
@@ -86,7 +86,8 @@ def _processes(events: Events) -> NDArray[np.int32]:
 
 def _users(key: NDArray[np.int64], slot: NDArray[np.intp], sought: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return how many different slots have each sought key."""
-    pairs = np.unique(np.stack((key, slot), axis=1), axis=0)[:, 0]
+    _, first = np.unique(labels(key, slot), return_index=True)
+    pairs = np.sort(key[first])
     return np.asarray(np.searchsorted(pairs, sought, side="right") - np.searchsorted(pairs, sought, side="left"))
 
 
@@ -132,13 +133,11 @@ def _by_arrow(
     clear = (found >= 0) & (_users(key, slot, sought) == 1)
     arrive, came = arrive[clear], slot[found[clear]]
     # an arrow's end carries the thread and the start of the device row it points to
-    spot = np.stack((events.thread[arrive], events.start[arrive]), axis=1)
-    wanted = np.stack((events.thread[rows], events.start[rows]), axis=1)
-    _, label = np.unique(np.concatenate((spot, wanted)), axis=0, return_inverse=True)
-    label = label.reshape(-1)
+    both = np.concatenate((arrive, rows))
+    label = labels(events.thread[both], events.start[both])
     table = np.full(int(label.max(initial=-1)) + 1, -1, np.int64)
-    table[label[: len(spot)]] = came
-    return np.asarray(table[label[len(spot) :]])
+    table[label[: len(arrive)]] = came
+    return np.asarray(table[label[len(arrive) :]])
 
 
 def _by_external(
@@ -158,10 +157,10 @@ def _by_label(
     events: Events, process: NDArray[np.int32], hosts: NDArray[np.int32], rows: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Compare what processes are called beside "CPU" and "GPU 3": a merging tool writes the rank there."""
-    labels, names = process_texts(events, "process_labels"), process_texts(events, "process_name")
+    signs, names = process_texts(events, "process_labels"), process_texts(events, "process_name")
     owner = np.full(len(rows), -1, np.int64)
     for texts in (
-        [_NAMED.sub(" ", labels.get(thread.process, "")) for thread in events.threads],
+        [_NAMED.sub(" ", signs.get(thread.process, "")) for thread in events.threads],
         [_NAMED.sub(" ", names.get(thread.process, "")) for thread in events.threads],
         [_LAST_NUMBER.sub("", str(thread.process)) for thread in events.threads],
     ):

@@ -107,6 +107,8 @@ def host_kind(name: str, kind: Kind = Kind.OP) -> Kind:
         return Kind.INPUT
     if name.startswith("gloo:"):
         return Kind.OTHER
+    if name.startswith("profiler::_record_function"):
+        return Kind.PROFILER
     return Kind.ANNOTATION if _RANGES.match(name) else kind
 
 

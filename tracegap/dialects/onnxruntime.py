@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracegap.dialects.kineto_names import device_kind, runtime_kind
 from tracegap.dialects.marks import Device, Head, Marks, TrackMarks
-from tracegap.dialects.rows import NONE, are_slices, host_tracks, latest, nothing, tell, threads_of
+from tracegap.dialects.rows import NONE, are_slices, host_tracks, labels, latest, nothing, tell, threads_of
 from tracegap.events import ArgType, Events
 from tracegap.kinds import Kind, Role
 
@@ -177,9 +177,9 @@ def _tracks(
     if not len(rows):
         return host, (), None
     stream = events.arg("stream").at(rows).astype(np.int64)
-    keys, first, place = np.unique(
-        np.stack((events.thread[rows].astype(np.int64), stream), axis=1), axis=0, return_index=True, return_inverse=True
-    )
+    thread = events.thread[rows].astype(np.int64)
+    _, first, place = np.unique(labels(thread, stream), return_index=True, return_inverse=True)
+    keys = np.stack((thread[first], stream[first]), axis=1)
     count = len(keys)
     texts = [events.strings[one] if one >= 0 else str(events.threads[thread].thread) for thread, one in keys.tolist()]
     name = events.arg("device").at(rows[first[:1]])[0]

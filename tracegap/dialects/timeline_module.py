@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tracegap.dialects.kineto_names import device_kind
 from tracegap.dialects.marks import Device, Head, Marks, TrackMarks
-from tracegap.dialects.rows import NONE, are_slices, latest, nothing, process_texts, tell
+from tracegap.dialects.rows import NONE, are_slices, labels, latest, nothing, process_texts, tell
 from tracegap.events import ArgType, Events
 from tracegap.kinds import Kind, Role
 
@@ -100,9 +100,7 @@ def _mark_copies(
     rows = np.flatnonzero(slices & copies[events.thread])
     if len(rows) and len(device):
         both = np.concatenate((rows, device))
-        spot = np.stack((events.start[both], events.duration[both], events.name[both]), axis=1)
-        _, label = np.unique(spot, axis=0, return_inverse=True)
-        label = label.reshape(-1)
+        label = labels(events.start[both], events.duration[both], events.name[both])
         kinds[device[np.isin(label[len(rows) :], label[: len(rows)])]] = Kind.COPY
 
 
@@ -164,14 +162,14 @@ def _tracks(
     """Mark the tracks: a tid is a lane into which rows were packed, whose order holds on a stream and says nothing on a host."""
     keys = [f"{match['sort'].upper()} {match['index']}" if match and match["line"] else "" for match in place]
     used = sorted(set(keys) - {""})
-    labels = []
+    called = []
     for match, thread in zip(place, events.threads, strict=True):
         lane = f" lane {thread.thread}" if thread.thread else ""
         text = (match["line"] or f"{match['sort'].upper()}:{match['index']}") if match else f"{thread.process}"
-        labels.append(text.replace("stream:", "stream ") + lane)
+        called.append(text.replace("stream:", "stream ") + lane)
     return TrackMarks(
         role=np.where(streams, Role.DEVICE, Role.HOST).astype(np.uint8),
         device=np.array([used.index(key) if key else -1 for key in keys], np.int32),
         ordered=streams.copy(),
-        label=tuple(labels),
+        label=tuple(called),
     ), tuple(Device(key) for key in used)

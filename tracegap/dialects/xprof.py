@@ -101,7 +101,7 @@ def mark(events: Events, *, producer: str) -> Marks:
     return Marks(
         kind=kinds,
         name=name,
-        launch=_launches(events, kinds, on_device),
+        launch=_launches(events, kinds, on_device, planes),
         strings=events.strings,
         tracks=tracks,
         devices=devices,
@@ -196,12 +196,20 @@ def _steps(
     return {row: int(match[1]) for row, match in found.items() if match}, name
 
 
-def _launches(events: Events, kinds: NDArray[np.uint8], on_device: NDArray[np.bool_]) -> NDArray[np.int32]:
+def _launches(
+    events: Events, kinds: NDArray[np.uint8], on_device: NDArray[np.bool_], planes: Mapping[int | str | None, str]
+) -> NDArray[np.int32]:
+    """Join by correlation id inside one machine: the streaming viewer writes its name before that of each plane."""
+    machines = [planes.get(thread.process, "").partition("/")[0] for thread in events.threads]
+    slots = sorted(set(machines))
+    slot = np.array([slots.index(machine) for machine in machines], np.int64)
     launch = nothing(events)
     given = events.arg("correlation_id")
     from_rows, from_id = positive(given, (kinds == Kind.RUNTIME) | (kinds == Kind.SYNC))
     to_rows, to_id = positive(given, on_device)
-    found = latest(from_id, events.start[from_rows], to_id, events.start[to_rows])
+    from_key = from_id * len(slots) + slot[events.thread[from_rows]]
+    to_key = to_id * len(slots) + slot[events.thread[to_rows]]
+    found = latest(from_key, events.start[from_rows], to_key, events.start[to_rows])
     launch[to_rows[found >= 0]] = from_rows[found[found >= 0]]
     return launch
 
