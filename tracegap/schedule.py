@@ -272,7 +272,8 @@ def path(graph: Graph, binding: Binding, end: int) -> NDArray[np.int32]:
     """
     nodes, edges = graph.nodes, graph.edges
     bound = binding.edge[nodes]
-    before = np.where(bound >= 0, edges.source[bound], -1)
+    before = np.full(len(nodes), -1, np.int32)
+    before[bound >= 0] = edges.source[bound[bound >= 0]]
     follows = np.zeros(len(nodes), np.bool_)
     follows[1:] = before[1:] == nodes[:-1]
     head = np.maximum.accumulate(np.where(follows, 0, np.arange(len(nodes), dtype=np.int32)))
@@ -396,8 +397,11 @@ def _folded(
 
 def _offsets(plan: Plan, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distance of each place in the sequence from its head."""
-    total = np.cumsum(np.where(plan.follow >= 0, weight[plan.follow], 0))
-    return np.asarray(total - total[plan.first[plan.head]])
+    total = np.zeros(len(plan.follow), np.int64)
+    chained = plan.follow >= 0
+    total[chained] = weight[plan.follow[chained]]
+    np.cumsum(total, out=total)
+    return total - total[plan.first[plan.head]]
 
 
 def _heads(plan: Plan, start: NDArray[np.int64]) -> list[Any]:
@@ -417,9 +421,10 @@ def slack(graph: Graph, ordered: NDArray[np.int32], binding: Binding, end: int) 
     int64[m]
         At least 0 for nodes before `end`, and 0 on the critical path.
     """
-    edges = graph.edges
-    plan = _contract(len(graph.time), graph.nodes[::-1], ordered[::-1], edges.target, edges.source)
+    before = graph.edges.source != end
+    source, target = graph.edges.source[before], graph.edges.target[before]
+    plan = _contract(len(graph.time), graph.nodes[::-1], ordered[::-1], target, source)
     leaf = np.full(len(graph.time), NEVER)
     leaf[end] = 0
-    tail = replay(plan, weights(graph, binding), leaf)
+    tail = replay(plan, weights(graph, binding)[before], leaf)
     return np.asarray(graph.time[end] - graph.time - np.where(tail < NEVER // 2, 0, tail))
