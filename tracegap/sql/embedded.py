@@ -17,6 +17,7 @@ from tracegap.errors import UsageError
 from tracegap.source import Source
 from tracegap.sql import guard, perfetto_sql
 from tracegap.sql.filling import Filler
+from tracegap.sql.own import OWN_TABLES
 from tracegap.sql.functions import Relatives, register, register_relatives
 from tracegap.sql.result import QueryResult
 from tracegap.sql.schema import DETAIL, TABLES
@@ -51,6 +52,8 @@ class EmbeddedEngine:
         for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -262144", "locking_mode = EXCLUSIVE"):
             self._connection.execute(f"PRAGMA {setting}")
         self._connection.executescript(TABLES)
+        for table, (columns, _) in OWN_TABLES.items():
+            self._connection.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
         self._protected = {str(row[0]) for row in self._connection.execute("SELECT name FROM sqlite_master")}
         self._authorizer, self._refused = guard.authorizer(self._protected)
         guard.limit(self._connection)

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from tracegap.source import Source
 from tracegap.sql.arguments import CounterValues, Details, read_counters, read_details
 from tracegap.sql.flows import FlowRow, find_flows
 from tracegap.sql.importing import ASYNCHRONOUS, GLOBAL, NO_NAME, PROCESS, SPILLED, THREAD, Import, build
-from tracegap.sql.own import operator_rows, step_rows
+from tracegap.sql.own import OWN_TABLES
 from tracegap.timeline import Timeline
 
 _TRACK_TYPES = {
@@ -57,8 +57,7 @@ class Filler:
             "args": self._fill_arguments,
             "stats": self._fill_stats,
             "trace_bounds": self._fill_bounds,
-            "tracegap_step": self._fill_steps,
-            "tracegap_operator": self._fill_operators,
+            **{name: partial(self._fill_own, name) for name in OWN_TABLES},
         }
 
     def fill(self, part: str) -> None:
@@ -208,10 +207,6 @@ class Filler:
     def _fill_bounds(self) -> None:
         self._insert("INSERT INTO trace_bounds VALUES (?, ?)", [self.bounds()])
 
-    def _fill_steps(self) -> None:
-        self._insert("INSERT INTO tracegap_step VALUES (?, ?, ?, ?, ?, ?, ?)", step_rows(self._timeline, self.imported))
-
-    def _fill_operators(self) -> None:
-        self._insert(
-            "INSERT INTO tracegap_operator VALUES (?, ?, ?, ?, ?, ?, ?)", operator_rows(self._timeline, self.imported)
-        )
+    def _fill_own(self, table: str) -> None:
+        columns, rows = OWN_TABLES[table]
+        self._insert(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows(self._timeline, self.imported))

@@ -1,6 +1,6 @@
 """The tables that are ours: steps and operators of a `Timeline`, joinable to ``slice.id``."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,7 @@ def operator_rows(timeline: Timeline, imported: Import) -> Iterator[tuple[Any, .
         slices.step[rows],
     )
     for slice_, start, length, name, own, device, number, inside in _rows(*columns):
-        yield slice_, start, length, timeline.names[name], own, device, number if inside >= 0 else None
+        yield _or_null(slice_), start, length, timeline.names[name], own, device, number if inside >= 0 else None
 
 
 def slice_ids(timeline: Timeline, imported: Import) -> NDArray[np.int64]:
@@ -71,3 +71,10 @@ def _rows(*columns: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
 
 def _or_null(value: int) -> int | None:
     return None if value < 0 else value
+
+
+OWN_TABLES: Mapping[str, tuple[tuple[str, ...], Callable[[Timeline, Import], Iterator[tuple[Any, ...]]]]] = {
+    "tracegap_step": (("number", "slice_id", "ts", "dur", "device_end_ts", "cut", "may_be_cut"), step_rows),
+    "tracegap_operator": (("slice_id", "ts", "dur", "name", "self_ns", "device_ns", "step"), operator_rows),
+}
+"""Our tables: their columns, and what yields their rows. ``slice_id`` is a row of the `Import`, or None."""

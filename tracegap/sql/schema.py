@@ -39,12 +39,6 @@ CREATE TABLE stats (
     name TEXT, key INTEGER, idx INTEGER, severity TEXT, source TEXT, value INTEGER, description TEXT
 );
 CREATE TABLE trace_bounds (start_ts INTEGER, end_ts INTEGER);
-CREATE TABLE tracegap_step (
-    number INTEGER, slice_id INTEGER, ts INTEGER, dur INTEGER, device_end_ts INTEGER, cut INTEGER, may_be_cut INTEGER
-);
-CREATE TABLE tracegap_operator (
-    slice_id INTEGER, ts INTEGER, dur INTEGER, name TEXT, self_ns INTEGER, device_ns INTEGER, step INTEGER
-);
 CREATE VIEW slices AS SELECT * FROM slice;
 CREATE VIEW track AS
     SELECT id, name, type, NULL AS dimension_arg_set_id, parent_id, source_arg_set_id, machine_id, NULL AS track_group_id
@@ -66,6 +60,3 @@ CREATE VIEW counters AS
 
 DETAIL = {("slice", "arg_set_id"), ("slice", "thread_ts"), ("slice", "thread_dur"), ("flow", "arg_set_id")}
 """Columns, beside the table ``args``, that need the events' arguments."""
-
-OWN = ("tracegap_step", "tracegap_operator")
-"""Tables that are ours and need a `Timeline`."""

@@ -1,0 +1,175 @@
+"""The real engine: Perfetto's trace processor, run by the PyPI package `perfetto` and asked over loopback.
+
+Its binary is the package's own pinned download, or the one whose path is given. Times there are doubles of µs turned to ns
+(docs/reference/sql.md), so our tables find their slices by name and rounded time.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from tracegap.decode import decode
+from tracegap.errors import FormatError, SourceError, UsageError
+from tracegap.source import Source
+from tracegap.sql.importing import NO_NAME, Import, build
+from tracegap.sql.own import OWN_TABLES
+from tracegap.sql.result import QueryResult
+from tracegap.sql.tokens import tokenize
+from tracegap.timeline import Timeline
+
+_BATCH = 500  # rows an INSERT: well under SQLite's limit of a statement's length
+
+
+class PerfettoEngine:
+    """Perfetto's trace processor with one trace loaded; a context manager.
+
+    Parameters
+    ----------
+    source : Source
+    timeline : callable returning Timeline
+        Asked once, when a query first names a table of ours.
+    shell : Path, optional
+        The ``trace_processor_shell`` to run; by default the package downloads its own.
+
+    Raises
+    ------
+    SourceError
+        When the trace processor cannot be had or started.
+    FormatError
+        When it does not load the trace.
+    """
+
+    def __init__(self, source: Source, timeline: Callable[[], Timeline], *, shell: Path | None = None) -> None:
+        if shell is not None and not shell.exists():
+            raise SourceError(f"--trace-processor {shell}: there is no such file")
+        self._source = source
+        self._timeline = timeline
+        self._own: set[str] = set()
+        self._processor = _start(source, shell)
+        try:
+            self.query("SELECT id FROM slice LIMIT 0")
+        except UsageError as error:  # the client keeps silent about a trace that ends too early
+            self.close()
+            raise FormatError(f"{source.name}: Perfetto's trace processor does not load it ({error})") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop the trace processor."""
+        self._processor.close()
+
+    def query(self, sql: str, *, time_limit_s: float | None = None) -> QueryResult:
+        """Run statements; the rows are those of the last.
+
+        Raises
+        ------
+        UsageError
+            When a statement is wrong, or runs past the limit, which ends the trace processor.
+        """
+        named = {token.name for token in tokenize(sql)}
+        for table in OWN_TABLES:
+            if table in named and table not in self._own:
+                self._own.add(table)
+                self._create(table)
+        return self._ask(sql, time_limit_s)
+
+    def tables(self) -> tuple[str, ...]:
+        """Return the names of the tables and views that a query may read without INCLUDE."""
+        names = self.query("SELECT name FROM perfetto_tables UNION SELECT name FROM sqlite_master ORDER BY 1")
+        return tuple(name for (name,) in names if not str(name).startswith(("__", "_", "sqlite_")))
+
+    def _ask(self, sql: str, time_limit_s: float | None) -> QueryResult:
+        from perfetto.trace_processor.api import TraceProcessorException
+
+        late: list[bool] = []
+        timer = threading.Timer(time_limit_s or 0, lambda: (late.append(True), self._processor.close()))
+        if time_limit_s is not None:
+            timer.start()
+        try:
+            answer = self._processor.query(sql)
+            rows = tuple(tuple(vars(row).values()) for row in answer)
+            return QueryResult(tuple(answer.column_names), rows)
+        except TraceProcessorException as error:
+            raise UsageError(f"the query cannot run: {_last_line(str(error))}") from error
+        except Exception as error:
+            if late:
+                raise UsageError(
+                    f"the query ran for more than {time_limit_s:g} s and was stopped; bound it with WHERE or LIMIT, "
+                    "or raise --time-limit"
+                ) from error
+            raise UsageError("the trace processor stopped; it may be out of memory, or the query too big") from error
+        finally:
+            timer.cancel()
+
+    def _create(self, table: str) -> None:
+        """Make one of our tables there, with the slice ids that are valid there."""
+        columns, rows_of = OWN_TABLES[table]
+        imported = build(decode(self._source, {}))
+        place = columns.index("slice_id")
+        ids = self._slice_ids(imported)
+        rows = ((*row[:place], ids.get(row[place]), *row[place + 1 :]) for row in rows_of(self._timeline(), imported))
+        self._ask(f"CREATE TABLE {table} ({', '.join(columns)})", None)
+        while batch := list(islice(rows, _BATCH)):
+            values = ", ".join(f"({', '.join(map(_literal, row))})" for row in batch)
+            self._ask(f"INSERT INTO {table} VALUES {values}", None)
+
+    def _slice_ids(self, imported: Import) -> dict[int, int]:
+        """Map our slices to the trace processor's: same name and rounded time, in order of appearance."""
+        there: defaultdict[tuple[str, int, int], list[int]] = defaultdict(list)
+        for number, ts, dur, name in self._ask("SELECT id, ts, dur, name FROM slice ORDER BY id DESC", None):
+            there[name, ts, dur].append(number)
+        strings = [*imported.events.strings, ""]
+        columns = zip(imported.start.tolist(), imported.duration.tolist(), imported.name.tolist(), strict=True)
+        found = {}
+        for number, (start, length, name) in enumerate(columns):
+            known = there.get((strings[name] or NO_NAME, _rounded(start), _rounded(length)))
+            if known:
+                found[number] = known.pop()
+        return found
+
+
+def _start(source: Source, shell: Path | None) -> Any:
+    from perfetto.common.exceptions import PerfettoException
+    from perfetto.trace_processor.api import TraceProcessor, TraceProcessorConfig, TraceProcessorException
+
+    def pieces() -> Iterator[bytes]:
+        yield from source.stream()
+
+    config = TraceProcessorConfig(bin_path=None if shell is None else str(shell))
+    try:
+        return TraceProcessor(trace=pieces(), config=config)
+    except TraceProcessorException as error:
+        reason = _last_line(str(error))
+        raise FormatError(f"{source.name}: Perfetto's trace processor does not load it ({reason})") from error
+    except (PerfettoException, OSError) as error:
+        raise SourceError(
+            f"Perfetto's trace processor cannot be had ({_last_line(str(error)) or type(error).__name__}); download "
+            "trace_processor_shell and name it with --trace-processor, or leave --engine perfetto out"
+        ) from error
+
+
+def _rounded(ns: int) -> int:
+    """Round as the trace processor does: µs as a double, times 1000, half away from zero."""
+    value = ns / 1000 * 1000
+    return int(value + 0.5) if value >= 0 else -1
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _literal(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
