@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tests.tracebuilder import ChromeTrace, OrtTrace, Trace
 from tracegap.analyses import steps
-from tracegap.analyses.steps import Part, Steps
+from tracegap.analyses.slowest import Part
+from tracegap.analyses.steps import Steps
 from tracegap.report import unmarked
 
 

@@ -20,12 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import activity, intervals
-from tracegap.activity import Layer, Share
 from tracegap.analyses.contract import Model
-from tracegap.charges import Charge
-from tracegap.intervals import Intervals
+from tracegap.analyses.slowest import Slowest, find_slowest
 from tracegap.kinds import Kind
-from tracegap.report import Column, Section, Table, named
+from tracegap.report import Column, Section, Table
 from tracegap.timeline import Timeline
 from tracegap.units import Unit, count, duration
 
@@ -54,25 +52,6 @@ class Step:
     kernels: int | None = None
     may_be_cut: bool | None = None
     track: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """How much more of the slowest step than of the median one an owner has; less than 0 where it has less."""
-
-    cause: str
-    duration_ns: int
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Slowest:
-    """The slowest step against the median one: ``parts`` add up to ``excess_ns``."""
-
-    number: int
-    excess_ns: int
-    parts: tuple[Part, ...]
-    median_number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +96,7 @@ def run(model: Model) -> Steps | None:
         max_ns=int(values.max()),
         first_ns=int(time[0]),
         items=_items(timeline, rows),
-        slowest=_slowest(timeline, rows[counted], begin[counted], finish[counted], clock),
+        slowest=find_slowest(timeline, rows[counted], begin[counted], finish[counted], clock),
         first_apart=apart,
         between_steps_ns=_between(model, rows),
     )
@@ -182,12 +161,12 @@ def section(result: Steps) -> Section:
         else f"median {duration(result.median_ns)} · p99 {duration(result.p99_ns)} ({tail})"
         f" · min {duration(result.min_ns)}{first.replace(', ', ' · ', 1)}"
     )
-    lines = [line] if result.slowest is None else [line, _tail(result.slowest)]
+    lines = [line] if result.slowest is None else [line, result.slowest.sentence()]
     if result.between_steps_ns and result.count > 1:
         lines.append(
             f"{duration(result.between_steps_ns)} of the window lie in no step: between steps, or after the last."
         )
-    tables = [] if result.slowest is None else [_parts_table(result.slowest)]
+    tables = [] if result.slowest is None else [result.slowest.table()]
     notes = []
     if result.clock == "device":
         notes.append(
@@ -263,105 +242,6 @@ def carried_in(timeline: Timeline) -> NDArray[np.int64]:
         host, clipped = intervals.union_by(step, low, high)
         np.add.at(total, host, clipped.end - clipped.start)
     return total
-
-
-def _slowest(
-    timeline: Timeline, rows: NDArray[np.intp], begin: NDArray[np.int64], finish: NDArray[np.int64], clock: str
-) -> Slowest | None:
-    """Compare the slowest step with the median one; None where fewer than three leave nothing to compare."""
-    if len(rows) < 3:
-        return None
-    order = np.argsort(finish - begin, kind="stable")
-    typical, slow = int(order[(len(order) - 1) // 2]), int(order[-1])
-    more = _divided(timeline, int(rows[slow]), int(begin[slow]), int(finish[slow]), clock)
-    less = _divided(timeline, int(rows[typical]), int(begin[typical]), int(finish[typical]), clock)
-    excess = int((finish - begin)[slow] - (finish - begin)[typical])
-    if excess <= 0:
-        return None
-    sums: dict[tuple[Charge, int], int] = {}
-    for sign, shares in ((1, more), (-1, less)):
-        for share in shares:
-            sums[share.cause, share.name] = sums.get((share.cause, share.name), 0) + sign * share.duration
-    parts = [
-        Part(cause.word, difference, timeline.names[name] if name >= 0 else None)
-        for (cause, name), difference in sums.items()
-        if difference
-    ]
-    parts.sort(key=lambda part: (-abs(part.duration_ns), part.cause, part.name or ""))
-    numbers = timeline.steps.number
-    return Slowest(int(numbers[rows[slow]]), excess, tuple(parts), int(numbers[rows[typical]]))
-
-
-def _divided(timeline: Timeline, row: int, begin: int, finish: int, clock: str) -> list[Share]:
-    """Divide a step among its owners; the shares add up to ``finish - begin``."""
-    track = int(timeline.steps.track[row])
-    layers = [activity.profiler_layer(timeline, begin, finish)]
-    if clock == "device":
-        layers += activity.device_layers(timeline, begin, finish, _operator_names(timeline))
-    layers.append(activity.host_layer(timeline, track, begin, finish, waiting_device=clock == "device"))
-    if clock == "span":
-        layers += _other_operators(timeline, track, begin, finish)
-    layers.append(activity.context_layer(timeline, track, begin, finish))
-    whole = intervals.union(np.array([begin], np.int64), np.array([finish], np.int64))
-    shares, rest = activity.divide(whole, layers)
-    return [*shares, *_remaining(timeline, row, rest)]
-
-
-def _remaining(timeline: Timeline, row: int, rest: Intervals) -> list[Share]:
-    """Say whose the time in no slice is: the step's thread's inside its steps, else nobody's."""
-    steps = timeline.steps
-    mine = steps.track == steps.track[row]
-    inside = intervals.total(intervals.intersect(rest, intervals.union(steps.start[mine], steps.end[mine])))
-    return [
-        Share(Charge.UNTRACED_HOST, -1, inside),
-        Share(Charge.BETWEEN_STEPS, -1, intervals.total(rest) - inside),
-    ]
-
-
-def _other_operators(timeline: Timeline, track: int, begin: int, finish: int) -> list[Layer]:
-    """Say what operators ran on other threads: the backward pass of an autograd thread."""
-    return [
-        activity.host_layer(timeline, other, begin, finish)
-        for other in activity.host_tracks(timeline)
-        if other != track
-    ]
-
-
-def _operator_names(timeline: Timeline) -> NDArray[np.int32]:
-    """Return for each slice the name of the operator that launched it, else its own."""
-    slices = timeline.slices
-    operator = activity.operator_of(timeline)
-    maker = np.where(slices.launch >= 0, operator[slices.launch], -1)
-    names: NDArray[np.int32] = np.where(maker >= 0, slices.name[maker], slices.name).astype(np.int32)
-    return names
-
-
-def _tail(slowest: Slowest) -> str:
-    more = [part for part in slowest.parts if part.duration_ns > 0][:2]
-    named = ", ".join(f"+{duration(part.duration_ns)} {_called(part)}" for part in more)
-    return (
-        f"Step {slowest.number} is the slowest, {duration(slowest.excess_ns)} over step {slowest.median_number},"
-        f" the median one: {named}."
-    )
-
-
-def _called(part: Part) -> str:
-    cause = part.cause.replace("_", " ")
-    return f"{cause} in {named(part.name)}" if part.name else cause
-
-
-def _parts_table(slowest: Slowest) -> Table:
-    shown = slowest.parts[:20]
-    return Table(
-        title=f"Step {slowest.number} less step {slowest.median_number}",
-        columns=(
-            Column("cause", Unit.TEXT, tuple(part.cause.replace("_", " ") for part in shown)),
-            Column("in", Unit.TEXT, tuple(part.name for part in shown)),
-            Column("more", Unit.NANOSECONDS, tuple(part.duration_ns for part in shown)),
-        ),
-        total=len(slowest.parts),
-        brief=0,
-    )
 
 
 def _items_table(result: Steps) -> Table:
