@@ -387,3 +387,29 @@ def test_streams_are_opaque_keys(mark):
         ]
     )
     assert set(told.tracks()) == {f"stream {wide}", "stream 0", "stream -1"}
+
+
+def test_a_thread_written_as_text_and_as_a_number_is_one_track(mark):
+    told = mark(
+        [
+            meta("thread_name", "thread 25738 (python)", tid=25738),
+            op("aten::mm", 0, 9, cat="Operator", tid="25738"),
+            {"ph": "s", "cat": "async", "name": "launch", "id": 1, "pid": 100, "tid": 25738, "ts": 0},
+        ]
+    )
+    assert told.tracks() == {"thread 25738 (python)": ("HOST", -1, True)}
+    assert len(set(told.marks.track.tolist())) == 1
+
+
+def test_runtime_calls_that_ascend_draws_in_a_process_of_their_own_return_to_their_thread(mark):
+    told = mark(
+        [
+            meta("process_name", "Python", pid=437675),
+            meta("process_name", "CANN", pid=43767502),
+            op("AscendCL@aclrtSynchronizeStream", "102.000", 3, cat=None, pid=43767502, tid=437675),
+            op("aten::item", "100.000", 9, pid=437675, tid=437675),
+            op("AscendCL@aclrtMalloc", "100.000", 9, cat=None, pid=43767502, tid=439085),
+        ]
+    )
+    assert told.tracks() == {"thread 437675": ("HOST", -1, True), "thread 439085": ("HOST", -1, True)}
+    assert told.marks.track.tolist()[2:4] == [told.marks.track[3]] * 2

@@ -1,27 +1,22 @@
 """Traces of PyTorch: Kineto since 2020 on any device, and the autograd profiler's export before it."""
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap.dialects import kineto_links
+from tracegap.dialects import kineto_links, kineto_tracks
 from tracegap.dialects.kineto_names import CATEGORIES, STEP, Source, kind
-from tracegap.dialects.marks import Device, Head, Marks, TrackMarks
+from tracegap.dialects.marks import Head, Marks
 from tracegap.dialects.rows import (
     NONE,
-    apart,
     are_slices,
-    host_label,
-    number,
     process_texts,
     tell,
-    thread_names,
 )
-from tracegap.events import ArgType, Argument, Events
-from tracegap.kinds import Kind, Role
+from tracegap.events import ArgType, Events
+from tracegap.kinds import Kind
 
 NAME = "pytorch"
 TITLE = "PyTorch"
@@ -74,7 +69,6 @@ _OWN = frozenset(CATEGORIES) - {"Kernel", "Memcpy", "Memset", "Trace", "overhead
     "fwdbwd",
 }
 _PSEUDO = ("Spans", "Traces")
-_DEVICE_LABEL = re.compile(r"(GPU|NPU|MTIA|XPU|HPU|TPU|CUDA|HIP)\s*:?\s*(\d+)?$")
 
 
 def sniff(head: Head) -> bool:
@@ -96,7 +90,7 @@ def mark(events: Events) -> Marks:
     kinds = _kinds(events, slices, source)
     on_device = slices & _from_device(source)
     _demote_device_steps(kinds, on_device)
-    tracks, devices, track = _tracks(events, on_device, slices & ~on_device & (kinds != Kind.NONE))
+    tracks, devices, track = kineto_tracks.tracks(events, on_device, slices & ~on_device & (kinds != Kind.NONE))
     calls = slices & ~on_device & ((kinds == Kind.RUNTIME) | (kinds == Kind.SYNC))
     operators = slices & ~on_device & ((kinds == Kind.OP) | (kinds == Kind.INPUT))
     works = on_device & (kinds != Kind.ANNOTATION) & (kinds != Kind.NONE)
@@ -145,7 +139,7 @@ def _process_source(process: int | str | None, label: str, name: str) -> Source:
     # msprof draws the kernels again, summed up by what they overlap with
     if name in ("Overlap Analysis", "Communication") and label.startswith("NPU"):
         return Source.NOTHING
-    return Source.DEVICE if _DEVICE_LABEL.match(label) else Source.OPERATOR
+    return Source.DEVICE if kineto_tracks.DEVICE_LABEL.search(label) else Source.OPERATOR
 
 
 def _from_device(source: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -171,91 +165,3 @@ def _demote_device_steps(kinds: NDArray[np.uint8], on_device: NDArray[np.bool_])
 def _step_numbers(events: Events, kinds: NDArray[np.uint8]) -> dict[int, int]:
     found = {row: STEP.match(events.strings[events.name[row]]) for row in np.flatnonzero(kinds == Kind.STEP).tolist()}
     return {row: int(match[1]) for row, match in found.items() if match and len(match[1]) < 18}
-
-
-def _tracks(
-    events: Events, on_device: NDArray[np.bool_], on_host: NDArray[np.bool_]
-) -> tuple[TrackMarks, tuple[Device, ...], NDArray[np.int32] | None]:
-    """Return the tracks, the devices, and the track of each row where one thread holds device and host rows."""
-    count = len(events.threads)
-    device_rows = np.bincount(events.thread[on_device], minlength=count)
-    host_rows = np.bincount(events.thread[on_host], minlength=count)
-    split = np.flatnonzero((device_rows > 0) & (host_rows > 0))
-    pure = (device_rows > 0) & (host_rows == 0)
-    owner = np.concatenate((np.arange(count), split))
-    role = np.concatenate((pure, np.ones(len(split), bool)))
-    index_of = _device_indices(events, on_device, np.flatnonzero(device_rows > 0))
-    keys = {thread: (index, str(events.threads[thread].process)) for thread, index in index_of.items()}
-    order = sorted(set(keys.values()))
-    threads_of = {key: next(thread for thread in keys if keys[thread] == key) for key in order}
-    labels = process_texts(events, "process_labels")
-    properties = _properties(events.header.get("deviceProperties"))
-    devices = apart(
-        [
-            (key[1], _device(key[0], labels.get(events.threads[thread].process, ""), properties))
-            for key, thread in threads_of.items()
-        ]
-    )
-    device = [
-        order.index(keys[thread]) if is_device else -1 for thread, is_device in zip(owner.tolist(), role, strict=True)
-    ]
-    names = thread_names(events)
-    tracks = TrackMarks(
-        role=np.where(role, Role.DEVICE, Role.HOST).astype(np.uint8),
-        device=np.array(device, np.int32),
-        ordered=_ordered(events, on_device)[owner] | ~role,
-        label=tuple(
-            _stream_label(events.threads[thread].thread, names[thread])
-            if is_device
-            else host_label(events.threads[thread], names[thread])
-            for thread, is_device in zip(owner.tolist(), role, strict=True)
-        ),
-    )
-    if not len(split):
-        return tracks, devices, None
-    own = np.arange(count, dtype=np.int32)
-    own[split] = count + np.arange(len(split))
-    return tracks, devices, np.where(on_device, own[events.thread], events.thread).astype(np.int32)
-
-
-def _ordered(events: Events, on_device: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Streams run one thing after the other; an MTIA track holds the rows of many processing elements."""
-    if "mtia_ccp_events" not in events.strings:
-        return np.ones(len(events.threads), bool)
-    grid = on_device & (events.category == events.strings.index("mtia_ccp_events"))
-    return np.asarray(np.bincount(events.thread[grid], minlength=len(events.threads)) == 0)
-
-
-def _device_indices(events: Events, on_device: NDArray[np.bool_], threads: NDArray[np.intp]) -> dict[int, int]:
-    """Return the device index of each device thread: its process id, else its rows' ``device``, else 0."""
-    argument: Argument = events.arg("device")
-    keep = on_device[argument.rows] & (argument.values >= 0)
-    said, first = np.unique(events.thread[argument.rows[keep]], return_index=True)
-    told = dict(zip(said.tolist(), argument.values[keep][first].tolist(), strict=True))
-    labels = process_texts(events, "process_labels")
-    indices = {}
-    for thread in threads.tolist():
-        process, stream = events.threads[thread]
-        named = _DEVICE_LABEL.match(labels.get(process, ""))
-        index = int(named[2]) if named and named[2] else told.get(thread)
-        if index is None and process == "CUDA functions":
-            index = number(stream)
-        if index is None and isinstance(process, int) and 0 <= process < 64:
-            index = process
-        indices[thread] = index if index is not None else 0
-    return indices
-
-
-def _properties(given: object) -> dict[int, Mapping[str, Any]]:
-    rows = given if isinstance(given, list) else []
-    return {row["id"]: row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), int)}
-
-
-def _device(index: int, label: str, properties: dict[int, Mapping[str, Any]]) -> Device:
-    sort = match[1] if (match := _DEVICE_LABEL.match(label)) else "GPU"
-    record = properties.get(index, {})
-    return Device(f"{sort} {index}", str(record.get("name", "")).strip(), record)
-
-
-def _stream_label(stream: int | str | None, name: str) -> str:
-    return name or (stream if isinstance(stream, str) and stream.startswith("stream") else f"stream {stream}")

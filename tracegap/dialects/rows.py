@@ -48,7 +48,7 @@ def latest(
     >>> found.tolist()
     [0, 1, 2, -1]
     """
-    if not len(key):
+    if not len(key) or not len(sought):
         return np.full(len(sought), -1, np.int64)
     order = np.argsort(key, kind="stable")
     ordered = key[order]
