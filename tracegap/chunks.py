@@ -5,7 +5,7 @@ order. The object form may have its keys in any order; where its structure is da
 """
 
 import re
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterator, Sized
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -71,7 +71,13 @@ class Walk(Generic[T]):
         """What was met so far, merged by code."""
         return merge([*self._window.stream.problems, *self._problems])
 
-    def __iter__(self) -> Iterator[T]:
+    def __iter__(self) -> Generator[T, None, None]:
+        try:
+            yield from self._whole()
+        finally:
+            self._window.close()
+
+    def _whole(self) -> Iterator[T]:
         window = self._window
         first = window.skip(_SPACE + b"\0")
         beginning = window.text[window.at : window.at + 4096]

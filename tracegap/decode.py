@@ -6,6 +6,7 @@ Not looked at here: what events mean, and which B belongs to which E (`tracegap.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from itertools import chain, islice
 from typing import Any
 
@@ -43,7 +44,8 @@ def read_head(source: Source) -> Head:
         The bytes cannot be had, or are no trace.
     """
     walk = Walk(source, _dicts)
-    events = tuple(islice(_flat(walk), HEAD_EVENTS))
+    with closing(iter(walk)) as chunks:
+        events = tuple(islice(chain.from_iterable(chunks), HEAD_EVENTS))
     return Head(header=dict(walk.header), events=events, bare=walk.bare)
 
 
@@ -55,7 +57,8 @@ def iterate(source: Source, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[dict[
     SourceError, FormatError
         While iterating: the bytes cannot be had, or are no trace.
     """
-    return _flat(Walk(source, _dicts, chunk_bytes=chunk_bytes))
+    for chunk in Walk(source, _dicts, chunk_bytes=chunk_bytes):
+        yield from chunk
 
 
 def decode(
@@ -109,10 +112,6 @@ def decode(
 
 def _dicts(text: bytes) -> list[dict[str, Any]]:
     return [event for event in _objects.decode(text) if isinstance(event, dict)]
-
-
-def _flat(walk: Walk[list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
-    return chain.from_iterable(walk)
 
 
 def _refuse(source: Source, problems: Iterable[Problem]) -> None:

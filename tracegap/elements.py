@@ -221,11 +221,11 @@ class Elements(Generic[T]):
                 return b""
             return None
         damaged = mend(text, start, len(text) if stop is None else stop)
-        if damaged is None:
-            far = end_of(text, start)
-            if far is not None and _is_json(text[start:far]):
+        if damaged is None and (far := end_of(text, start)) is not None:
+            if _is_json(text[start:far]):
                 return self._take(text[start:far], far)
-            damaged = mend(text, start, far) if far is not None else None
+            if stop is not None and text[start:stop].rstrip(_SPACE).endswith(b","):  # it may be a list inside this one
+                damaged = mend(text, start, far)
         if damaged is not None:
             for code in damaged.codes:
                 self._note(code, start)
@@ -267,11 +267,11 @@ class Elements(Generic[T]):
         return b""
 
     def _next_event(self, start: int) -> int | None:
-        """Find where the next event seems to start: an object whose first key is one of an event's, and no member's value."""
+        """Find where the next event seems to start: an object whose first key is one of an event's, and that is no value or first item."""
         text = self._window.text
         for match in _EVENT.finditer(text, start):
             before = text[max(start - 1, match.start() - 64) : match.start()].rstrip(_SPACE)
-            if not before.endswith(b":"):
+            if not before.endswith((b":", b"[")):
                 return match.start()
         return None
 

@@ -17,8 +17,12 @@ _NUMBER = re.compile(rb"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\Z")
 _SCALAR = re.compile(rb'[^\s,\]}\[{":]+')
 _KEY = re.compile(rb'"((?:[^"\\]|\\.){0,4096}?)"\s*:', re.DOTALL)
 _BROKEN_KEY = re.compile(rb'"?([A-Za-z_][^":,{}\[\]\n]{0,80}?)"?\s*:')
-_MEMBER = rb'(?:"[^"\n]{0,200}"|"?[A-Za-z_]\w*"?)\s*:'
-_AFTER_MEMBER = re.compile(rb"\s*(?:\}\s*(?:[,\]}{\0]|\Z)|,\s*(?:" + _MEMBER + rb"|\})|\s*" + _MEMBER + rb")")
+_QUOTED_KEY = rb'"[^"\\\n]{0,200}"\s*:'
+_ANY_KEY = rb'(?:"[^"\n]{0,200}"|"?[A-Za-z_]\w*"?)\s*:'
+_AFTER_MEMBER = re.compile(
+    rb"\s*(?:\}\s*(?:[,\]}{\0]|\Z)|,\s*(?:" + _ANY_KEY + rb"|\})|\s*" + _QUOTED_KEY + rb")", re.DOTALL
+)
+_NEXT_MEMBER = re.compile(rb"\s*,\s*" + _QUOTED_KEY)
 _AFTER_ITEM = re.compile(rb'\s*(?:\]|,\s*(?:["\[{\d\-tfnNI]|\]))')
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
 _BAD_ESCAPE = re.compile(rb'(?<!\\)(?:\\\\)*\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
@@ -188,16 +192,13 @@ class _Scan:
         after = _AFTER_MEMBER if self.open and self.open[-1] == b"{" else _AFTER_ITEM
         begin = self.at + 1
         end = self.text.find(b'"', begin, self.stop)
-        escaped = -1
         while end >= 0:
-            if after.match(self.text, end + 1, self.stop):
-                slashes = end - len(self.text[begin:end].rstrip(b"\\")) - begin
-                if slashes % 2 == 0:
-                    break
-                escaped = end if escaped < 0 else escaped
+            before = self.text[begin:end]
+            escaped = (len(before) - len(before.rstrip(b"\\"))) % 2
+            # An escaped quote ends the text all the same where a key follows it: "C:\temp\", "pid": …
+            if (_NEXT_MEMBER if escaped else after).match(self.text, end + 1, self.stop):
+                break
             end = self.text.find(b'"', end + 1, self.stop)
-        if end < 0:
-            end = escaped  # a path that ends in a backslash, unescaped: "C:\temp\"
         if end < 0:
             raise _Hopeless
         self.out.append(b'"%b"' % self.content(self.text[begin:end]))

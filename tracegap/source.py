@@ -39,10 +39,15 @@ class Stream(Iterator[bytes]):
 
     def __init__(self, source: "Source") -> None:
         self.problems: list[Problem] = []
-        self._pieces = source._limited(unpack(source._open(), source.name, self.problems))
+        self._file = source._open()
+        self._pieces = source._limited(unpack(self._file, source.name, self.problems))
 
     def __next__(self) -> bytes:
         return next(self._pieces)
+
+    def close(self) -> None:
+        """Close the file; nothing more can be read."""
+        self._file.close()
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ _MARKS = (
 
 
 def unpack(file: BinaryIO, name: str, problems: list[Problem]) -> Iterator[bytes]:
-    """Yield the text of an open file, which is closed at the end; problems are appended as they are met.
+    """Yield the text of an open file, which is closed at its end; problems are appended as they are met.
 
     Raises
     ------

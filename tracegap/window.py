@@ -19,9 +19,15 @@ class Window:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._restart()
+        self.stream = source.stream()
+        self.text, self.at, self.base, self.ended = b"", 0, 0, False
+
+    def close(self) -> None:
+        """Close the file."""
+        self.stream.close()
 
     def _restart(self) -> None:
+        self.stream.close()
         self.stream = self._source.stream()
         self.text, self.at, self.base, self.ended = b"", 0, 0, False
 
