@@ -4,7 +4,6 @@ Exit codes: 0 done · 1 over budget (``check``) · 2 wrong usage or a file that 
 130 interrupted. Any other exception is a bug and shows its traceback.
 """
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,8 @@ from tracegap.cli import analyze, explain, info
 from tracegap.errors import TracegapError
 
 COMMANDS = (analyze, info, explain)
+_INTERRUPTED = 130
+"""What a shell reports of a program that Ctrl-C ended; newer typers return it, older ones raise."""
 
 app = typer.Typer(
     help="Finds where the time goes in the traces of torch.profiler, TensorFlow, JAX and ONNX Runtime.",
@@ -57,22 +58,18 @@ def _run(arguments: Sequence[str]) -> int:
         code = typer.main.get_command(app).main(
             list(arguments), prog_name="tracegap", standalone_mode=False, obj=tuple(arguments)
         )
-        sys.stdout.flush()
     except TracegapError as error:
         return _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
-        print("tracegap: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:
-        # The reader has seen enough. Python flushes again at exit, which must find a whole pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        code = _INTERRUPTED
     except MemoryError:
         return _fail("out of memory: analyse a shorter recording, or a machine with more memory")
     except Exception as error:
         if not hasattr(error, "format_message"):  # the parser's own errors, wherever typer keeps them
             raise
         return _fail(_usage(error.format_message(), arguments))
+    if code == _INTERRUPTED:
+        print("tracegap: interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
 
 

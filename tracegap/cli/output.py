@@ -77,8 +77,12 @@ def write(text: str, output: Path | None) -> None:
         # A terminal of another encoding shows ? for what it lacks; a crash would show nothing.
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="replace")
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader has seen enough. Python flushes again at exit, and must find a whole pipe then.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
     try:
         _write_file(text, output)

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from tracegap.problems import Severity
-from tracegap.renderers.names import printable
+from tracegap.renderers.names import printable, shorten
 from tracegap.report import Chart, Column, Report, Section, Table, pieces
 from tracegap.units import Unit, cells, count, duration
 
@@ -19,7 +19,10 @@ SUFFIXES = (".md", ".markdown")
 
 _ROWS = 20
 """Of a table, unless all is asked for: GitHub refuses comments over 65,536 characters."""
-_NAME = 160
+_NAME, _SOURCE = 72, 160
+"""Characters of a name, and of a path: a table that is wider than the page hides its numbers."""
+_WORDS = re.compile(r"\(?[A-Za-z]+( [A-Za-z]+)*\)?")
+"""What is plain to GitHub, too, and need not be code."""
 _PUNCTUATION = re.compile(r"[\\`*\[\]|~$]|(?<!\w)_|_(?!\w)")
 _ZERO_WIDTH = "&#8203;"
 """Between ``@`` and a name no mention is found, and none in a code span."""
@@ -59,7 +62,10 @@ def _verdict(report: Report) -> list[str]:
 
 
 def _headline(report: Report) -> str:
-    facts = [f"tracegap {report.tool.get('version', '')}".strip(), _code(str(report.trace.get("source", "")))]
+    facts = [
+        f"tracegap {report.tool.get('version', '')}".strip(),
+        _code(shorten([str(report.trace.get("source", ""))], _SOURCE)[0]),
+    ]
     return f"<sub>{' · '.join([*facts, *map(_text, report.headline)])}</sub>"
 
 
@@ -67,8 +73,9 @@ def _above_the_fold(report: Report) -> list[str]:
     """Return the first table that compares: one with bars, else none."""
     for section in report.sections:
         for table in section.tables:
-            if table.rows and any(column.bar for column in table.columns):
-                return [_table(table, min(table.brief, table.rows))]
+            rows = min(table.brief, table.rows)
+            if rows and any(column.bar for column in table.columns):
+                return [_table(table, rows)]
     return []
 
 
@@ -113,7 +120,8 @@ def _cells(column: Column, rows: int, indent: Sequence[int]) -> list[str]:
     if column.unit is not Unit.TEXT:
         return [_html(text) for text in texts]
     inset = ["&emsp;" * depth for depth in indent[:rows]] or [""] * rows
-    return [space + _code(text, in_table=True) for space, text in zip(inset, texts, strict=False)]
+    names = [text if _WORDS.fullmatch(text) else _code(text, in_table=True) for text in shorten(texts, _NAME)]
+    return [space + name for space, name in zip(inset, names, strict=False)]
 
 
 def _gantt(chart: Chart) -> str:
@@ -143,14 +151,15 @@ _AXES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 
 def _plain(text: str) -> str:
     """Keep of a name what Mermaid takes as text anywhere: its syntax is ``:``, ``;``, ``#``, ``%%`` and new lines."""
-    kept = re.sub(r"[^\w .,()/+\-]+", "_", printable(text).replace("::", "."))
-    return kept.strip()[:60] or "_"
+    kept = re.sub(r"[^\w.,()/+\-]+", " ", printable(text).replace("::", ".")).strip()
+    return kept[:60].strip() or "_"
 
 
 def _problems(report: Report) -> str:
     lines = [
         f"- {'**loss** ' if one.severity is Severity.LOSS else ''}{count(one.count)} × {_code(one.code)}: "
-        f"{_text(one.message)} {_text(one.remedy)}" + (f" First: {_code(one.example)}" if one.example else "")
+        f"{_text(one.message)} {_text(one.remedy)}"
+        + (f" First: {_code(shorten([one.example], _SOURCE)[0])}" if one.example else "")
         for one in report.problems
     ]
     losses = sum(one.severity is Severity.LOSS for one in report.problems)
@@ -162,7 +171,9 @@ def _problems(report: Report) -> str:
 
 def _text(sentence: str) -> str:
     """Write a sentence: marked names as code, the rest escaped, so that it is text to Markdown, HTML and GitHub's links."""
-    text = "".join(_code(text) if is_name else _escaped(text) for text, is_name in pieces(sentence))
+    text = "".join(
+        _code(shorten([text], _NAME)[0]) if is_name else _escaped(text) for text, is_name in pieces(sentence)
+    )
     return re.sub(r"^([#+-]|\d+(?=[.)]\s))", r"\\\1" if not text[:1].isdigit() else rf"\1{_ZERO_WIDTH}", text)
 
 
@@ -173,7 +184,8 @@ def _escaped(text: str) -> str:
 def _html(sentence: str) -> str:
     """Write a sentence where HTML holds it and Markdown does not look, as in a summary."""
     return "".join(
-        f"<code>{_unlinked(text)}</code>" if is_name else _unlinked(text) for text, is_name in pieces(sentence)
+        f"<code>{_unlinked(shorten([text], _NAME)[0])}</code>" if is_name else _unlinked(text)
+        for text, is_name in pieces(sentence)
     )
 
 
@@ -192,8 +204,6 @@ def _code(text: str, *, in_table: bool = False) -> str:
     text = printable(text)
     if not text.strip():
         return ""
-    if len(text) > _NAME:
-        text = f"{text[: _NAME * 2 // 3]}…{text[-_NAME // 3 :]}"
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     if in_table:
         # A table row is cut at its bars before code is looked for; only an odd number of backslashes keeps one whole.
