@@ -11,10 +11,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from tracegap.cli import analyze, explain, info
+from tracegap.cli import analyze, explain, info, query
 from tracegap.errors import TracegapError
 
-COMMANDS = (analyze, info, explain)
+COMMANDS = (analyze, info, query, explain)
 _INTERRUPTED = 130
 """What a shell reports of a program that Ctrl-C ended; newer typers return it, older ones raise."""
 
