@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tracegap import dag
 from tracegap.analyses import Model
 from tracegap.extent import choose_window
 from tracegap.pipeline import load
@@ -79,7 +80,8 @@ class Trace:
     def model(self, *, step_name: str | None = None, wall_clock_ns: int | None = None, **window: Any) -> Model:
         """Return what an analysis is given."""
         timeline = self.timeline(step_name=step_name)
-        return Model(timeline, choose_window(timeline, **window), wall_clock_ns)
+        chosen = choose_window(timeline, **window)
+        return Model(timeline, chosen, dag.build(timeline, chosen), wall_clock_ns)
 
 
 _DEVICE = ("kernel", "gpu_memcpy", "gpu_memset", "cuda_sync", "gpu_user_annotation")

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import tracegap
-from tracegap import analyses, decode, dialects, events, facts
+from tracegap import analyses, dag, decode, dialects, events, facts
 from tracegap.errors import FormatError, LossError, UsageError
 from tracegap.extent import choose_window
 from tracegap.median_step import chart
-from tracegap.problems import Severity
+from tracegap.problems import Severity, merge
 from tracegap.renderers import renderer
 from tracegap.report import Report, Section
 from tracegap.source import MAX_BYTES, open_source
@@ -111,7 +111,7 @@ def analyze(
     check_sections(sections)
     timeline = trace if isinstance(trace, Timeline) else load(trace)
     window = choose_window(timeline, steps=steps, between=between, whole=whole)
-    model = analyses.Model(timeline, window, wall_clock_ns)
+    model = analyses.Model(timeline, window, dag.build(timeline, window), wall_clock_ns)
     results: dict[str, Any] = {}
     told: list[Section] = []
     for analysis in analyses.ANALYSES:
@@ -124,7 +124,7 @@ def analyze(
         tool=_tool(command),
         trace=facts.trace_facts(timeline),
         window=facts.window_facts(window),
-        problems=timeline.problems,
+        problems=merge((*timeline.problems, *model.dag.problems)),
         results={name: result for name, result in results.items() if name in wanted},
         sections=tuple(section for section in told if section.name in wanted),
         verdict=analyses.judge(model, results),

@@ -3,19 +3,21 @@
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from tracegap.dag import Dag
 from tracegap.report import Section
 from tracegap.timeline import Timeline, Window
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What an analysis is given: the timeline and the window of it that is analysed.
+    """What an analysis is given: the timeline, the window of it that is analysed, and that window's dependency graph.
 
     ``wall_clock_ns`` is the time of a step without the profiler, where the user knows it.
     """
 
     timeline: Timeline
     window: Window
+    dag: Dag
     wall_clock_ns: int | None = None
 
 

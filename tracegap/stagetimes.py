@@ -1,0 +1,102 @@
+"""How long each stage of each step took, and which stages carry a dependence from one step to the next."""
+
+import re
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracegap import intervals
+from tracegap.kinds import Kind
+from tracegap.phases import Phases, phase_of
+from tracegap.stagegraph import StageGraph
+from tracegap.timeline import Timeline, Window
+
+_OPTIMISER = re.compile(r"optimi[sz]er", re.IGNORECASE)
+_LOADS = re.compile(
+    r"dataloader|load|fetch|input|read|decode|preproc|augment|collate|batch|host_?to_?device|h2d|copy_in", re.IGNORECASE
+)
+"""Names of stages that only bring data in: they may run ahead of the step they feed."""
+
+
+def stage_times(timeline: Timeline, window: Window, phases: Phases) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the stages in order and int64[steps, stages]: how long each took in each step, its device work included."""
+    chosen = np.array(window.steps)
+    place = _step_places(timeline.slices.step[phases.slice], phases, chosen)
+    inside = place >= 0
+    took = np.maximum(phases.end - phases.start, _device_times(timeline, phases))
+    order: list[tuple[float, int]] = []
+    columns: dict[int, NDArray[np.int64]] = {}
+    for name in np.unique(phases.name[inside]).tolist():
+        mine = inside & (phases.name == name)
+        column = np.zeros(len(chosen), np.int64)
+        np.add.at(column, place[mine], took[mine])
+        columns[name] = column
+        order.append((float(np.median(phases.start[mine] - timeline.steps.start[chosen[place[mine]]])), name))
+    ranked = [name for _, name in sorted(order)]
+    matrix = np.stack([columns[name] for name in ranked], axis=1) if ranked else np.zeros((len(chosen), 0), np.int64)
+    labels = [timeline.names[name] for name in ranked]
+    if np.isin(phases.track, timeline.steps.track).all():
+        # with all stages on the step's own thread, what is left of its span is a stage too
+        rest = np.maximum(timeline.steps.end[chosen] - timeline.steps.start[chosen] - matrix.sum(axis=1), 0)
+        if rest.sum() > 0.01 * window.wall:
+            labels.append("outside stages")
+            matrix = np.concatenate((matrix, rest[:, None]), axis=1)
+    return labels, matrix
+
+
+def _step_places(step: NDArray[np.int32], phases: Phases, chosen: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the place in `chosen` of the step each phase works for, −1 for none.
+
+    What runs once a step on another thread works for the steps in turn, since a prefetcher runs ahead of the step it feeds.
+    """
+    place = np.full(len(phases), -1, np.int64)
+    known = np.isin(step, chosen)
+    place[known] = np.searchsorted(chosen, step[known])
+    for name in np.unique(phases.name).tolist():
+        mine = np.flatnonzero(phases.name == name)
+        if len(mine) == len(chosen):
+            place[mine[np.argsort(phases.start[mine], kind="stable")]] = np.arange(len(chosen))
+    return place
+
+
+def _device_times(timeline: Timeline, phases: Phases) -> NDArray[np.int64]:
+    """Return how long the devices ran what each phase launched: int64[k], the union over streams."""
+    slices = timeline.slices
+    rows = np.flatnonzero((slices.launch >= 0) & slices.runs)
+    phase = phase_of(timeline, phases)[rows]
+    rows, phase = rows[phase >= 0], phase[phase >= 0]
+    group, busy = intervals.union_by(phase, slices.start[rows], slices.end[rows])
+    total = np.zeros(len(phases), np.int64)
+    np.add.at(total, group, busy.end - busy.start)
+    return total
+
+
+def merge_carried(
+    timeline: Timeline, phases: Phases, graph: StageGraph, names: list[str], took: NDArray[np.int64]
+) -> tuple[list[str], NDArray[np.int64], str | None]:
+    """Fold the stages between which a dependence is carried from step to step into one."""
+    span: tuple[int, int] | None = None
+    reason = ""
+    slices = timeline.slices
+    loads = {timeline.names[name] for name in np.unique(phases.name[slices.kind[phases.slice] == Kind.INPUT]).tolist()}
+    updates = [place for place, name in enumerate(names) if _OPTIMISER.search(name)]
+    if updates:
+        first = next(place for place, name in enumerate(names) if name not in loads and not _LOADS.search(name))
+        if first < updates[-1]:
+            # what follows the optimiser in a step, logging and all, runs before the next forward too
+            span, reason = (first, len(names) - 1), f"{names[updates[-1]]} → the next {names[first]}"
+    for later, earlier in graph.across:
+        if later in names and earlier in names and names.index(earlier) < names.index(later):
+            a, b = names.index(earlier), names.index(later)
+            span = (a, b) if span is None else (min(span[0], a), max(span[1], b))
+            reason = reason or f"{later} → the next {earlier}"
+    if span is None:
+        return names, took, None
+    first, last = span
+    folded = took[:, first : last + 1].sum(axis=1, keepdims=True)
+    label = f"{names[first]} … {names[last]}"
+    return (
+        [*names[:first], label, *names[last + 1 :]],
+        np.concatenate((took[:, :first], folded, took[:, last + 1 :]), axis=1),
+        reason,
+    )
