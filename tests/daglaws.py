@@ -17,7 +17,8 @@ def lawful(timeline: Timeline, window: Window, *, networkx_edges: int = 20_000) 
     dag = build(timeline, window)
     graph, time = dag.graph, dag.graph.time
     inside = time[graph.nodes]
-    assert inside.min() >= window.start and inside.max() <= window.end
+    assert inside.min() >= window.start
+    assert inside.max() <= window.end
     assert dag.binding.delay[graph.nodes].min() >= 0
     replayed_as_observed(dag)
     slack_is_zero_on_the_path(dag)
@@ -48,9 +49,11 @@ def slack_is_zero_on_the_path(dag: Dag) -> None:
     assert slack[graph.nodes].min() >= 0
     rows = schedule.path(graph, dag.binding, dag.end)
     source, target = graph.edges.source[rows], graph.edges.target[rows]
-    assert source[0] == dag.source and target[-1] == dag.end
+    assert source[0] == dag.source
+    assert target[-1] == dag.end
     assert (source[1:] == target[:-1]).all()
-    assert not slack[source].any() and not slack[target].any()
+    assert not slack[source].any()
+    assert not slack[target].any()
 
 
 def segments_tile_the_window(dag: Dag) -> None:

@@ -104,7 +104,11 @@ def graphs(draw):
     rank = {node: place for place, node in enumerate(draw(st.permutations(range(1, count))), start=1)} | {0: 0}
     pairs = draw(st.lists(st.tuples(st.integers(0, count - 1), st.integers(1, count - 1)), max_size=30))
     edges = [
-        (source, target, draw(st.integers(-5, time[target] - time[source])) if time[target] - time[source] > -5 else -30)
+        (
+            source,
+            target,
+            draw(st.integers(-5, time[target] - time[source])) if time[target] - time[source] > -5 else -30,
+        )
         for source, target in pairs
         if rank[source] < rank[target]
     ]

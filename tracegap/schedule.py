@@ -193,7 +193,9 @@ def _kahn(edges: Edges, rows: NDArray[np.int64]) -> tuple[dict[int, int], list[i
                 waiting[targets[at]] -= 1
                 if not waiting[targets[at]]:
                     ready.append(targets[at])
-        stuck = [at for at in range(len(sources)) if at not in dead and sources[at] not in rank and targets[at] not in rank]
+        stuck = [
+            at for at in range(len(sources)) if at not in dead and sources[at] not in rank and targets[at] not in rank
+        ]
         if not stuck:
             return rank, [int(rows[at]) for at in sorted(dead)]
         for at in _closing(stuck, sources, targets, edges.rank[rows].tolist()):
@@ -386,9 +388,7 @@ def replay_many(
     return np.concatenate(found) if found else np.empty(0, np.int64)
 
 
-def _folded(
-    plan: Plan, scenarios: Iterator[NDArray[np.int64]], at: int
-) -> Iterator[tuple[NDArray[np.int64], int]]:
+def _folded(plan: Plan, scenarios: Iterator[NDArray[np.int64]], at: int) -> Iterator[tuple[NDArray[np.int64], int]]:
     """Yield each scenario as the weights of the edges between heads, and the offset of the place `at`."""
     for weight in scenarios:
         offset = _offsets(plan, weight)

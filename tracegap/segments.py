@@ -20,7 +20,17 @@ from tracegap.timeline import Timeline
 TIGHT = 100_000
 """ns after another thread's work within which a start counts as handed over by it; later, the thread itself did something."""
 
-ALLOCATORS = ("malloc", "free", "hostalloc", "hostregister", "hostunregister", "memcreate", "memmap", "memunmap", "memrelease")
+ALLOCATORS = (
+    "malloc",
+    "free",
+    "hostalloc",
+    "hostregister",
+    "hostunregister",
+    "memcreate",
+    "memmap",
+    "memunmap",
+    "memrelease",
+)
 """What the names of memory calls hold, in small letters."""
 
 OF_KIND = {
@@ -32,6 +42,9 @@ OF_KIND = {
     Kind.COPY: Charge.COPY,
 }
 """Charge of a slice's work by kind; that of others is `Charge.OPERATOR`."""
+
+DISTURBED = (Charge.UNTRACED_HOST, Charge.BETWEEN_STEPS, Charge.UNATTRIBUTED, Charge.SCHEDULING, Charge.DEPENDENCY)
+"""Waits that are the profiler's where its own rows stand."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +103,7 @@ def walk(dag: Dag, node: int) -> Segments:
     )
     segments = parts.take(parts.end > parts.start)
     segments = overlay(segments, _between_steps(dag), over=(Charge.UNTRACED_HOST,), charge=Charge.BETWEEN_STEPS)
-    return overlay(segments, _profiler(dag), over=(Charge.UNTRACED_HOST, Charge.BETWEEN_STEPS, Charge.UNATTRIBUTED, Charge.SCHEDULING, Charge.DEPENDENCY), charge=Charge.PROFILER)
+    return overlay(segments, _profiler(dag), over=DISTURBED, charge=Charge.PROFILER)
 
 
 def _carried(dag: Dag, owner: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -135,7 +148,7 @@ def _waits_for_launch(dag: Dag, target: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Tell which nodes are starts of device slices whose launch is known."""
     slices = dag.timeline.slices
     row = np.minimum(target >> 1, len(slices) - 1)
-    return (target < dag.source) & (target % 2 == 0) & (slices.launch[row] >= 0)
+    return np.asarray((target < dag.source) & (target % 2 == 0) & (slices.launch[row] >= 0))
 
 
 def delay_charges(dag: Dag, nodes: NDArray[np.int32]) -> NDArray[np.uint8]:
@@ -167,7 +180,7 @@ def _not_first(dag: Dag, row: NDArray[np.int32]) -> NDArray[np.bool_]:
     linked = np.flatnonzero((slices.launch >= 0) & (dag.timeline.tracks.role[slices.track] == Role.DEVICE))
     first = np.full(len(slices), np.iinfo(np.int64).max)
     np.minimum.at(first, slices.launch[linked], slices.start[linked])
-    return (slices.launch[row] >= 0) & (slices.start[row] > first[slices.launch[row]])
+    return np.asarray((slices.launch[row] >= 0) & (slices.start[row] > first[slices.launch[row]]))
 
 
 def _between_steps(dag: Dag) -> intervals.Intervals:
@@ -185,9 +198,7 @@ def _profiler(dag: Dag) -> intervals.Intervals:
     return intervals.union(slices.start[own], slices.end[own])
 
 
-def overlay(
-    segments: Segments, spans: intervals.Intervals, *, over: tuple[Charge, ...], charge: Charge
-) -> Segments:
+def overlay(segments: Segments, spans: intervals.Intervals, *, over: tuple[Charge, ...], charge: Charge) -> Segments:
     """Charge the parts of segments inside `spans` to another cause, where they are charged to one of `over`.
 
     Segments are cut where a span begins or ends.

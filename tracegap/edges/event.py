@@ -15,7 +15,7 @@ def event(scene: Scene) -> Found:
 
 
 def _recorded(scene: Scene) -> Found:
-    """The waits that ``cuda_sync`` rows tell, with the stream and the record call they wait for."""
+    """Find the waits that ``cuda_sync`` rows tell, with the stream and the record call they wait for."""
     slices = scene.timeline.slices
     rows = recorded_rows(scene, "stream wait event")
     track, record = recorded_event(scene, rows)
@@ -27,7 +27,7 @@ def _recorded(scene: Scene) -> Found:
 
 
 def _inferred(scene: Scene) -> Found:
-    """Waits without such a row, told by call names.
+    """Find waits without such a row by their calls' names.
 
     What waited is what the same thread gave work next. What it waited for is what the thread had given work last before the
     event's record call, if that was on another stream; without such a call, the slice of another stream of the device,
@@ -87,7 +87,9 @@ def _ended_last_elsewhere(scene: Scene, moment: NDArray[np.int64], row: NDArray[
     start, end = slices.start[queued.row], slices.end[queued.row]
     best = np.full(len(row), -1, np.int64)
     for track in np.unique(queued.track).tolist():
-        elsewhere = np.flatnonzero((queued.track[row] != track) & (tracks.device[queued.track[row]] == tracks.device[track]))
+        elsewhere = np.flatnonzero(
+            (queued.track[row] != track) & (tracks.device[queued.track[row]] == tracks.device[track])
+        )
         last = last_before(queued, np.full(len(elsewhere), track, np.int32), moment[elsewhere])
         better = (last >= 0) & (end[last] <= start[row[elsewhere]])
         better &= (best[elsewhere] < 0) | (end[last] > end[best[elsewhere]])

@@ -11,8 +11,9 @@ from tracegap.edges.thread import idle_starts
 def handoff(scene: Scene, recorded: Found) -> Found:
     """Link the latest-ending work of another thread to a start after idleness that nothing recorded explains; inferred.
 
-    The work must have ended after this thread's own last, in the same process. Threads that only poll hand nothing over.
-    On tracks that are not ordered, every start is one after idleness, and every other slice is another thread's.
+    The work must have ended after this thread's own last, in the same process. Threads that only poll hand nothing over and
+    take nothing: they wake by the clock. On tracks that are not ordered, every start is one after idleness, and every other
+    slice is another thread's.
 
     Parameters
     ----------
@@ -21,6 +22,7 @@ def handoff(scene: Scene, recorded: Found) -> Found:
     """
     chains, time, tracks = scene.chains, scene.time, scene.timeline.tracks
     starts = idle_starts(chains)
+    starts = starts[~scene.polling[chains.track[starts]]]
     if not len(starts) or not scene.timeline.shared_clock:
         return NONE
     ends = np.flatnonzero((chains.deep < 0) & (chains.node % 2 == 1) & ~scene.polling[chains.track])
@@ -42,7 +44,9 @@ def handoff(scene: Scene, recorded: Found) -> Found:
         good[good] = time[chains.node[latest[good]]] > own[mine][good]
         source.append(chains.node[latest[good]])
         target.append(chains.node[starts[mine][good]])
-    return found(np.concatenate(source), np.concatenate(target), 0, cause=Cause.HANDOFF, inferred=True) if source else NONE
+    return (
+        found(np.concatenate(source), np.concatenate(target), 0, cause=Cause.HANDOFF, inferred=True) if source else NONE
+    )
 
 
 def _latest_elsewhere(scene: Scene, ends: NDArray[np.intp], starts: NDArray[np.intp]) -> NDArray[np.intp]:

@@ -209,5 +209,7 @@ def _polling(slices: Slices, tracks: Tracks) -> NDArray[np.bool_]:
     calls = np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC))
     other = np.isin(slices.kind, (Kind.OP, Kind.INPUT, Kind.OTHER)) | (slices.runs & ~calls)
     launched = np.bincount(slices.track[slices.launch[slices.launch >= 0]], minlength=count)
-    only_calls = (np.bincount(slices.track[calls], minlength=count) > 0) & (np.bincount(slices.track[other], minlength=count) == 0)
+    only_calls = (np.bincount(slices.track[calls], minlength=count) > 0) & (
+        np.bincount(slices.track[other], minlength=count) == 0
+    )
     return np.asarray((tracks.role == Role.HOST) & only_calls & (launched == 0))

@@ -127,11 +127,17 @@ def call_with(scene: Scene, correlation: NDArray[np.int64], near: NDArray[np.int
 
 
 def _recorded(scene: Scene) -> _Waits:
-    """Stream, event, and device or context synchronisations that ``cuda_sync`` rows tell."""
+    """Find the waits for a stream, an event, a device or a context that ``cuda_sync`` rows tell."""
     slices, tracks = scene.timeline.slices, scene.timeline.tracks
     queued = scene.queued
     streams = recorded_rows(scene, "stream sync")
-    parts = [_waits(slices.launch[streams], last_before(queued, slices.track[streams], slices.start[slices.launch[streams]]), inferred=False)]
+    parts = [
+        _waits(
+            slices.launch[streams],
+            last_before(queued, slices.track[streams], slices.start[slices.launch[streams]]),
+            inferred=False,
+        )
+    ]
     everything = np.concatenate((recorded_rows(scene, "context sync"), recorded_rows(scene, "device sync")))
     device = tracks.device[slices.track[everything]]
     parts.append(_each_stream(scene, slices.launch[everything], device, inferred=False))
@@ -155,9 +161,7 @@ def recorded_event(scene: Scene, rows: NDArray[np.int32]) -> tuple[NDArray[np.in
     return track, call_with(scene, correlation, slices.launch[rows])
 
 
-def _each_stream(
-    scene: Scene, call: NDArray[np.int32], device: NDArray[np.int32], *, inferred: bool
-) -> _Waits:
+def _each_stream(scene: Scene, call: NDArray[np.int32], device: NDArray[np.int32], *, inferred: bool) -> _Waits:
     """Pair each call with the last slice of every stream of its device."""
     streams = np.unique(scene.queued.track)
     of_device = scene.timeline.tracks.device[streams]
@@ -170,7 +174,7 @@ def _each_stream(
 
 
 def _by_name(scene: Scene) -> _Waits:
-    """Blocking calls without a ``cuda_sync`` row: all streams of the thread's device, or the one that ended last.
+    """Pair blocking calls without a ``cuda_sync`` row with all streams of the thread's device, or the one that ended last.
 
     An edge is inferred only where the device slice ended before the call did.
     """
@@ -225,9 +229,11 @@ def device_of(scene: Scene, call: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _own_copies(scene: Scene) -> _Waits:
-    """Copy calls inside which their own copy ended."""
+    """Pair copy calls with their own copy, if it ended inside them."""
     slices, queued = scene.timeline.slices, scene.queued
     copies = np.flatnonzero((slices.kind[queued.row] == Kind.COPY) & (queued.launch >= 0))
     call, end = queued.launch[copies], slices.end[queued.row[copies]]
-    blocked = (end > slices.start[call]) & (end <= slices.end[call]) & np.isin(slices.kind[call], (Kind.RUNTIME, Kind.SYNC))
+    blocked = (
+        (end > slices.start[call]) & (end <= slices.end[call]) & np.isin(slices.kind[call], (Kind.RUNTIME, Kind.SYNC))
+    )
     return _waits(call[blocked], copies[blocked], inferred=True)
