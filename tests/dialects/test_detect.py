@@ -61,3 +61,13 @@ def test_two_dialects_at_once_ask_for_the_option():
 
 def test_every_dialect_has_a_title_and_a_name_of_its_own():
     assert len({dialect.NAME for dialect in DIALECTS}) == len({dialect.TITLE for dialect in DIALECTS}) == 5
+
+
+@pytest.mark.parametrize("name", [dialect.NAME for dialect in DIALECTS])
+def test_any_dialect_marks_any_trace(mark, name):
+    kernel = {**KINETO, "cat": "kernel", "name": "sgemm", "pid": 0, "tid": 7, "args": {"correlation": 3, "stream": 7}}
+    plane = {"ph": "M", "name": "process_name", "pid": 0, "args": {"name": "/device:GPU:0/stream:all Compute"}}
+    node = {**ORT, "cat": "Node", "name": "_kernel_time", "args": {"op_name": "Conv"}}
+    told = mark([KINETO, {**LEGACY, "args": None}, ORT, HOST, plane, thread("python"), kernel, node, {}], dialect=name)
+    assert told.dialect == name
+    assert told.kinds()["model_run"] in ("STEP", "OP", "OTHER", "ANNOTATION")

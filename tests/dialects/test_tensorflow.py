@@ -202,12 +202,19 @@ def test_a_plane_without_streams_counts_its_operators(mark):
                 thread(1, 4, "XLA Modules"),
                 thread(1, 5, "Framework Ops"),
                 row("fusion.4", 40, 30, pid=1, tid=3),
+                row("all-reduce.1", 70, 5, pid=1, tid=3),
+                row("copy-done.2", 75, 5, pid=1, tid=3),
                 row("jit_train", 40, 30, pid=1, tid=4),
                 row("MatMul", 40, 30, pid=1, tid=5),
             ]
         }
     )
-    assert told.kinds() == {"fusion.4": "KERNEL", "jit_train": "ANNOTATION"}
+    assert told.kinds() == {
+        "fusion.4": "KERNEL",
+        "all-reduce.1": "COMM",
+        "copy-done.2": "COPY",
+        "jit_train": "ANNOTATION",
+    }
     assert [device.label for device in told.marks.devices] == ["TPU 0"]
 
 

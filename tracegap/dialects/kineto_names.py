@@ -73,8 +73,8 @@ _BLOCKING = re.compile(
     r"""
     \w*Synchronize(_\w+)?$                                         # cudaDeviceSynchronize, hipStreamSynchronize, cuCtxSynchronize
     | (AscendCL@)?aclrtSynchronize\w* | (AscendCL@)?aclrtMemcpy$
-    | (cuda|hip)Memcpy(2D|3D)?(To|From)?(Symbol|Array\w*)?(WithStream|Peer)?(_\w+)?$
-    | (cu|hip)Memcpy(2D|3D)?((HtoD|DtoH|DtoD|HtoA|AtoH|DtoA|AtoD|AtoA)|Peer|Unaligned)?(_v\d+)?(_\w+)?$
+    | (cuda|hip)Memcpy(2D|3D)?(To|From)?(Symbol|Array\w*)?(WithStream)?(_\w+)?$
+    | (cu|hip)Memcpy(2D|3D)?((HtoD|DtoH|DtoD|HtoA|AtoH|DtoA|AtoD|AtoA)|Unaligned)?(_v\d+)?(_\w+)?$
     | (cuda|hip)(Free(Host|Array|MipmappedArray)?|HostFree|HostAlloc|MallocHost|HostMalloc|HostRegister|HostUnregister)$
     | cuMem(Free|FreeHost|HostAlloc|AllocHost|HostRegister|HostUnregister)(_v\d+)?$
     | (xpu|ze|sycl|mtia)\w*(Synchronize|Wait)$ | urQueueFinish$ | urEventWait$ | ze\w+HostSynchronize$
@@ -85,18 +85,20 @@ _BLOCKING = re.compile(
 # Kernels that move data between devices for a collective; hip* says nothing (hipBLASLt is arithmetic).
 _COMMUNICATION = re.compile(
     r"""
-    ^nccl | ^\(anonymous\ namespace\)::nccl | ncclKernel | ncclDevKernel | rccl | ^RcclKernel | msccl | hccl | ^hcom_ | oneccl
-    | nvshmem | rocshmem | deep_?ep:: | ::ep::(inter|intra)node:: | ::(inter|intra)node(_ll)?::
+    ^nccl | ^\(anonymous\ namespace\)::nccl | ncclKernel | ncclDevKernel | rccl | msccl | hccl | ^hcom_ | oneccl
+    | nvshmem | rocshmem | deep_?ep:: | ::(inter|intra)node(_ll)?::
     | cross_device_reduce | custom_?all_?(reduce|gather) | quick_?(all_?)?reduce | multimem_\w*(reduce|gather|broadcast)
-    | (one|two)_?shot_?\w*(all_?|reduce_?)(reduce|scatter|gather) | (?<!warp_)(?<!block_)(?<![a-z])all_?reduce
-    | (?<![a-z])all_?gather
-    | reduce_?scatter | (?<![a-z])all_?to_?all | alltoallv? | send_?recv
+    | (one|two)_?shot_?\w*(all_?|reduce_?)(reduce|scatter|gather) | (?<!warp_)(?<!block_)(?<![a-z])all[-_]?reduce
+    | (?<![a-z])all[-_]?gather | reduce[-_]?scatter | (?<![a-z])all[-_]?to[-_]?all | alltoallv? | send_?recv
+    | ^collective-permute | ^(send|recv)(-done)?(\.\d+)?$          # these as XLA calls them
     """,
     re.VERBOSE | re.IGNORECASE,
 )
 # Inductor names a fused kernel by the operators in it, collectives it only reads from included.
 _FUSED = re.compile(r"triton_[a-z]+_fused_")
-_COPY = re.compile(r"^(Memcpy|Memset|MEMCPY|MEMSET|CopyDeviceToDevice|CopyHostToDevice|CopyDeviceToHost|dma_request)")
+_COPY = re.compile(
+    r"Memcpy|Memset|MEMCPY|MEMSET|Copy(Device|Host)To(Device|Host)|dma_request|(copy(-start|-done)?|infeed|outfeed)(\.\d+)?$"
+)
 
 
 def host_kind(name: str, kind: Kind = Kind.OP) -> Kind:

@@ -17,7 +17,15 @@ from tracegap.events import ArgType, Events
 from tracegap.kinds import Kind, Role
 
 _INPUTS = tuple(f"input{place}" for place in range(64))
-ARGS: Mapping[str, ArgType] = {"name": ArgType.TEXT, "op": ArgType.TEXT, **dict.fromkeys(_INPUTS, ArgType.TEXT)}
+ALLOCATORS = ("cpu", "mklcpu", "cuda_host_bfc", "gpu_host_bfc", *(f"GPU_{place}_bfc" for place in range(16)))
+"""Allocators, whose counters are named as they are; so is the value of each."""
+ARGS: Mapping[str, ArgType] = {
+    "name": ArgType.TEXT,
+    "op": ArgType.TEXT,
+    **dict.fromkeys(_INPUTS, ArgType.TEXT),
+    "snapshot": ArgType.TEXT,
+    **dict.fromkeys(ALLOCATORS, ArgType.INT),
+}
 
 _COMPUTE = re.compile(
     r".*?\b(?:device:)?(?P<sort>(?!job|replica|task)[a-zA-Z_]+):(?P<index>\d+)(?:/(?P<line>stream:\w+|memcpy))? Compute$"

@@ -30,20 +30,13 @@ from tracegap.kinds import Kind, Role
 ARGS: Mapping[str, ArgType] = {
     "step_num": ArgType.INT,
     "step_name": ArgType.TEXT,
-    "group_id": ArgType.INT,
     "correlation_id": ArgType.INT,
     "flow": ArgType.INT,
     "long_name": ArgType.TEXT,
     "hlo_op": ArgType.TEXT,
-    "hlo_module": ArgType.TEXT,
     "is_eager": ArgType.INT,
-    "tf_function_call": ArgType.TEXT,
-    "shape_with_layout": ArgType.TEXT,
     "bytes_accessed": ArgType.INT,
     "model_flops": ArgType.INT,
-    "flops": ArgType.INT,
-    "occupancy_pct": ArgType.REAL,
-    "theoretical_occupancy_pct": ArgType.REAL,
 }
 
 # "/host:CPU", "/device:GPU:0", after the machine's name in the streaming viewer's export
