@@ -52,7 +52,7 @@ def lines(table: Table, width: int, rows: int | None = None) -> list[Line]:
         fitted[0] = replace(fitted[0], heading=title)
         out.append(_headings(fitted, first="bold"))
     else:
-        out += [((title, "bold"),)] if title else []
+        out += [((line, "bold"),) for line in textwrap.wrap(title, width)]
         out += [_headings(fitted, first="dim")] if any(drawn.heading for drawn in fitted) else []
     fitted = [_named(drawn, indent if place == 0 else ()) for place, drawn in enumerate(fitted)]
     out += [_row(fitted, row) for row in range(shown)]
