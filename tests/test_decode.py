@@ -166,7 +166,7 @@ def test_metadata_is_the_last_value_by_time(tmp_path: Path) -> None:
 
 
 def test_ids_are_integers_or_texts_and_id2_is_one_of_them(tmp_path: Path) -> None:
-    ids = [{"id": 7}, {"id": "0x7"}, {"id2": {"local": "a"}}, {"id2": {"global": 7}}, {}]
+    ids: list[dict[str, Any]] = [{"id": 7}, {"id": "0x7"}, {"id2": {"local": "a"}}, {"id2": {"global": 7}}, {}]
     events = read(tmp_path, [{"ph": "b", "name": "n", "cat": "c", "ts": 1, **one} for one in ids])
     assert [events.ids[number] if number >= 0 else None for number in events.id] == [7, "0x7", "a", 7, None]
 

