@@ -218,6 +218,42 @@ def test_a_plane_without_streams_counts_its_operators(mark):
     assert [device.label for device in told.marks.devices] == ["TPU 0"]
 
 
+def test_a_plane_of_an_unknown_sort_counts_all_lines_that_are_not_derived(mark):
+    told = mark(
+        {
+            "traceEvents": [
+                *PLANES,
+                process(1, "/device:CUSTOM:0"),
+                thread(1, 3, "Queue 0"),
+                thread(1, 4, "Framework Ops"),
+                row("gemm", 40, 30, pid=1, tid=3),
+                row("MatMul", 40, 30, pid=1, tid=4),
+            ]
+        }
+    )
+    assert told.kinds() == {"gemm": "KERNEL"}
+
+
+def test_a_plane_without_rows_is_no_device(mark):
+    told = mark({"traceEvents": [*PLANES, process(1, "/device:GPU:0"), row("MatMul", 0, 5, pid=501, tid=6)]})
+    assert told.marks.devices == ()
+
+
+def test_a_thread_with_steps_runs_python_whatever_it_is_called(mark):
+    told = mark(
+        {
+            "traceEvents": [
+                *PLANES,
+                thread(501, 8, "train.sh"),
+                row("train 0", 0, 90, pid=501, tid=8, step_num="0"),
+                row("load_data", 1, 50, pid=501, tid=8),
+                row("load_data ", 1, 50, pid=501, tid=6),
+            ]
+        }
+    )
+    assert told.kinds() == {"train 0": "STEP", "load_data": "ANNOTATION", "load_data ": "OTHER"}
+
+
 def test_the_two_lowest_bits_of_a_flow_say_which_end_it_is(mark):
     told = mark(
         {

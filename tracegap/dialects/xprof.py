@@ -23,6 +23,7 @@ from tracegap.dialects.rows import (
     process_texts,
     tell,
     thread_names,
+    threads_of,
 )
 from tracegap.events import NO_TIME, ArgType, Events
 from tracegap.kinds import Kind, Role
@@ -62,7 +63,13 @@ _INTERNAL = re.compile(
     """,
     re.VERBOSE,
 )
-_DERIVED_STEPS = "Steps"
+_OPERATORS = ("XLA Ops", "Async XLA Ops")
+_MODULES = "XLA Modules"
+_STEPS = "Steps"
+_DERIVED = (
+    *(_STEPS, _MODULES, "XLA TraceMe", "Source code", "Launch Stats"),
+    *("TensorFlow Ops", "TensorFlow Name Scope", "Framework Ops", "Framework Name Scope"),
+)
 
 
 def is_xprof(head: Head) -> bool:
@@ -82,7 +89,7 @@ def mark(events: Events, *, producer: str) -> Marks:
     threads = thread_names(events)
     plane = [_PLANE.match(planes.get(thread.process, "")) for thread in events.threads]
     on_plane = np.array([match is not None for match in plane], bool)
-    work, annotations, stepped = _lines(events, on_plane, threads)
+    work, annotations, stepped = _lines(events, on_plane & threads_of(events, slices), threads)
     kinds = _host_kinds(events, slices & ~on_plane[events.thread], threads)
     on_device = slices & work[events.thread]
     rows = np.flatnonzero(on_device)
@@ -111,19 +118,30 @@ def _lines(
     events: Events, on_plane: NDArray[np.bool_], threads: list[str]
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """Return bool[t]: the device lines that are work, those that are context, and those that hold steps."""
-    streams = np.array([name.startswith("Stream") for name in threads], bool) & on_plane
-    with_streams = {events.threads[thread].process for thread in np.flatnonzero(streams)}
-    bare = np.array([thread.process not in with_streams for thread in events.threads], bool) & on_plane
-    named = np.array([name in ("XLA Ops", "Async XLA Ops") for name in threads], bool)
-    modules = np.array([name == "XLA Modules" for name in threads], bool)
-    steps = np.array([name == _DERIVED_STEPS for name in threads], bool) & on_plane
-    return streams | (bare & named), bare & modules, steps
+    process = [thread.process for thread in events.threads]
+    streams = on_plane & [name.startswith("Stream") for name in threads]
+    operators = on_plane & [name in _OPERATORS for name in threads]
+    with_streams = {process[thread] for thread in np.flatnonzero(streams)}
+    with_operators = {process[thread] for thread in np.flatnonzero(operators)}
+    bare = on_plane & [one not in with_streams for one in process]
+    # a plane of a sort unknown here: all that XProf does not derive from something else
+    unknown = [one not in with_operators and name not in _DERIVED for one, name in zip(process, threads, strict=True)]
+    steps = on_plane & [name == _STEPS for name in threads]
+    return streams | (bare & (operators | unknown)), bare & [name == _MODULES for name in threads], steps
+
+
+def _python_threads(events: Events, slices: NDArray[np.bool_], threads: list[str]) -> NDArray[np.bool_]:
+    """Return bool[t]: the threads that run Python, told by their names, their frames or their steps."""
+    frames = tell(events.name, events.strings, lambda name: name.startswith("$")) > 0
+    python = threads_of(events, slices & frames)
+    python[events.thread[events.arg("step_num").rows]] = True
+    return np.asarray(python | [name.startswith(("python", "main")) or not name for name in threads])
 
 
 def _host_kinds(events: Events, slices: NDArray[np.bool_], threads: list[str]) -> NDArray[np.uint8]:
     kinds = np.full(len(events), NONE, np.uint8)
-    # only the thread that runs Python has ranges of the user's
-    python = np.array([name.startswith("python") or name in ("main", "") for name in threads], bool)
+    # only a thread that runs Python has ranges of the user's
+    python = _python_threads(events, slices, threads)
     rules: tuple[tuple[bool, Callable[[str], Kind]], ...] = ((True, _python_kind), (False, _pool_kind))
     for is_python, rule in rules:
         rows = np.flatnonzero(slices & (python[events.thread] == is_python))
