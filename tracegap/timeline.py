@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tracegap import lanes, links, stepping
+from tracegap import instants, lanes, links, stepping
 from tracegap.dialects import Device, Marks
 from tracegap.errors import FormatError
 from tracegap.events import NO_ARGUMENT, NO_TIME, Argument, Events
+from tracegap.instants import Instants
 from tracegap.kinds import Kind
 from tracegap.problems import Problem, merge
 from tracegap.tables import Flows, Slices, Stages, Steps, Tracks
@@ -66,6 +67,7 @@ class Timeline:
     truncated: bool = False
     problems: tuple[Problem, ...] = ()
     file: Mapping[str, object] = field(default_factory=dict)
+    instants: Instants = field(default_factory=instants.none)
 
     def arg(self, name: str) -> Argument:
         """Return an argument by its name in the file; one that no event has is empty."""
@@ -118,6 +120,7 @@ def build(events: Events, marks: Marks, *, dialect: str, step_name: str | None =
         provider=None if marks.provider is None else marks.provider[slices.event],
         shared_clock=marks.shared_clock and not chosen.moved,
         truncated=events.truncated,
+        instants=instants.collect(events, marks, chosen),
         problems=merge(
             (*events.problems, *marks.problems, *chosen.problems, *nest_problems, *flow_problems, *step_problems)
         ),
