@@ -1,6 +1,7 @@
 """JSON: the keys of the schema, integers, absent keys for absent metrics."""
 
 import json
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.resources import files
@@ -85,3 +86,10 @@ def test_values_become_what_json_knows(value: object, told: object) -> None:
 def test_a_value_that_json_does_not_know_is_an_error() -> None:
     with pytest.raises(TypeError, match="ndarray"):
         plain({"a": np.zeros(3)})
+
+
+@pytest.mark.parametrize("name", ["report", "info"])
+def test_every_reference_of_a_schema_leads_to_a_definition_and_every_definition_is_used(name: str) -> None:
+    document = schema(name)
+    used = set(re.findall(r'"#/\$defs/(\w+)"', json.dumps(document)))
+    assert used == set(document["$defs"])
