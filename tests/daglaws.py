@@ -33,7 +33,7 @@ def lawful(timeline: Timeline, window: Window, *, networkx_edges: int = 20_000) 
 def replayed_as_observed(dag: Dag) -> None:
     """Replaying the unchanged graph from SOURCE alone gives every observed time."""
     graph = dag.graph
-    plan = schedule.contract(graph, dag.order)
+    plan = schedule.contract(graph)
     weight = schedule.weights(graph, dag.binding)
     start = np.full(len(graph.time), schedule.NEVER)
     start[dag.source] = dag.window.start
@@ -45,7 +45,7 @@ def replayed_as_observed(dag: Dag) -> None:
 def slack_is_zero_on_the_path(dag: Dag) -> None:
     """Slack is never negative, and nothing on the path has any."""
     graph = dag.graph
-    slack = schedule.slack(graph, dag.order, dag.binding, dag.end)
+    slack = schedule.slack(graph, dag.binding, dag.end)
     assert slack[graph.nodes].min() >= 0
     rows = schedule.path(graph, dag.binding, dag.end)
     source, target = graph.edges.source[rows], graph.edges.target[rows]

@@ -539,7 +539,7 @@ def test_the_twin_of_the_path_that_is_1_us_shorter_has_1_us_of_slack():
     trace.stream(8).kernel("twin", 11, 110 - 1, main.launch(1, 2))
     main.sync(5, 110, "cudaDeviceSynchronize")
     dag = dag_of(trace)
-    slack = schedule.slack(dag.graph, dag.order, dag.binding, dag.end)
+    slack = schedule.slack(dag.graph, dag.binding, dag.end)
     by_name = {dag.timeline.names[name]: row for row, name in enumerate(dag.timeline.slices.name.tolist())}
     assert slack[2 * by_name["long"] + 1] == 0
     assert slack[2 * by_name["twin"] + 1] == 1000
@@ -555,7 +555,7 @@ def test_replaying_without_a_kernel_ends_as_soon_as_the_rest_allows():
     weight = schedule.weights(dag.graph, dag.binding)
     kernel = dag.timeline.slices.name[dag.owner] == dag.timeline.names.index("gemm")
     weight[(dag.owner >= 0) & kernel] = 0
-    plan = schedule.contract(dag.graph, dag.order)
+    plan = schedule.contract(dag.graph)
     assert schedule.replay_many(plan, [weight], dag.graph.time, dag.end).tolist() == [32_000]
 
 

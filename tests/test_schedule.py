@@ -75,12 +75,12 @@ def test_the_path_leads_back_along_binding_edges():
 def test_slack_is_how_long_a_node_may_slip():
     # 0 → 1 → 3 takes 10 + 10; 0 → 2 → 3 takes 4 + 1, and node 4 leads nowhere.
     one = graph([0, 10, 4, 20, 7], (0, 1, 10), (1, 3, 10), (0, 2, 4), (2, 3, 1), (0, 4, 7))
-    assert slack(one, order(one).nodes, bind(one), 3).tolist() == [0, 0, 15, 0, 13]
+    assert slack(one, bind(one), 3).tolist() == [0, 0, 15, 0, 13]
 
 
 def test_a_shorter_edge_lets_the_next_path_bind():
     one = graph([0, 10, 4, 20], (0, 1, 10), (1, 3, 10), (0, 2, 4), (2, 3, 1))
-    plan, weight = contract(one, order(one).nodes), weights(one, bind(one))
+    plan, weight = contract(one), weights(one, bind(one))
     half, gone = weight.copy(), weight.copy()
     half[1] = 5
     gone[1] = NEVER
@@ -90,7 +90,7 @@ def test_a_shorter_edge_lets_the_next_path_bind():
 
 def test_more_scenarios_than_a_batch_holds_are_all_replayed():
     one = graph([0, 10, 20], (0, 1, 10), (1, 2, 10))
-    plan, weight = contract(one, order(one).nodes), weights(one, bind(one))
+    plan, weight = contract(one), weights(one, bind(one))
     ends = replay_many(plan, (weight + add for add in range(40)), one.time, 2)
     assert ends.tolist() == [20 + 2 * add for add in range(40)]
     assert replay_many(plan, [], one.time, 2).tolist() == []
@@ -123,7 +123,7 @@ def test_replaying_unchanged_gives_what_was_observed(one):
     place = {node: at for at, node in enumerate(ordered.nodes.tolist())}
     edges = one.edges
     assert all(place[a] < place[b] for a, b in zip(edges.source.tolist(), edges.target.tolist(), strict=True))
-    plan, weight = contract(one, ordered.nodes), weights(one, bind(one))
+    plan, weight = contract(one), weights(one, bind(one))
     assert replay(plan, weight, one.time).tolist() == one.time.tolist()
 
 
@@ -134,7 +134,7 @@ def test_changed_weights_give_the_longest_path_of_networkx(one, data):
     drawn = networkx.MultiDiGraph()
     drawn.add_weighted_edges_from(zip(edges.source.tolist(), edges.target.tolist(), changed.tolist(), strict=True))
     drawn.add_node(0)
-    plan = contract(one, order(one).nodes)
+    plan = contract(one)
     start = np.full(len(one.time), NEVER)
     start[0] = 0
     times = replay(plan, changed, start)
@@ -149,9 +149,9 @@ def test_slipping_by_its_slack_never_delays_the_end_and_by_more_does(one, data):
     found = bind(one)
     ordered = order(one).nodes
     end = int(np.argmax(one.time))
-    spare = slack(one, ordered, found, end)
+    spare = slack(one, found, end)
     node = data.draw(st.integers(1, len(one.time) - 1))
-    plan, weight = contract(one, ordered), weights(one, found)
+    plan, weight = contract(one), weights(one, found)
     reaches = networkx.DiGraph(zip(edges.source.tolist(), edges.target.tolist(), strict=True))
     reaches.add_nodes_from(range(len(one.time)))
     if not networkx.has_path(reaches, node, end):
@@ -173,5 +173,5 @@ def test_one_more_edge_never_shortens(one, data):
     more = Graph(one.time, one.nodes, Edges(source, target, lag, np.zeros(len(lag), np.uint8)))
     start = np.full(len(one.time), NEVER)
     start[0] = 0
-    later = replay(contract(more, np.array(ordered, np.int32)), lag, start)
+    later = replay(contract(more), lag, start)
     assert (later >= one.time).all()

@@ -12,13 +12,15 @@ from tracegap.timeline import Timeline, Window
 class Model:
     """What an analysis is given: the timeline, the window of it that is analysed, and that window's dependency graph.
 
-    ``wall_clock_ns`` is the time of a step without the profiler, where the user knows it.
+    ``wall_clock_ns`` is the time of a step without the profiler, where the user knows it; ``full`` asks for the rows that
+    only a full report holds.
     """
 
     timeline: Timeline
     window: Window
     dag: Dag
     wall_clock_ns: int | None = None
+    full: bool = False
 
 
 class Analysis(Protocol):

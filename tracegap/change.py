@@ -1,0 +1,107 @@
+"""What-if on a dependency graph: whose work changes when a slice does, and how long the window takes then.
+
+In: a `Dag` and marked slices. Out: weights for `tracegap.schedule.replay_many`, and the drag of names.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracegap import schedule
+from tracegap.dag import Dag
+from tracegap.kinds import CONTEXT, Role
+from tracegap.timeline import Timeline
+
+MOST = 32
+"""How many names are marked at once: one bit each."""
+
+
+def spread(timeline: Timeline, marks: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """Give each slice also the marks of the slices around it and, on a device, of the call that launched it.
+
+    Parameters
+    ----------
+    marks : uint32[n]
+        One bit a mark.
+
+    Returns
+    -------
+    uint32[n]
+        O(n) array passes, one a nesting depth.
+    """
+    slices = timeline.slices
+    out = marks.copy()
+    context = np.flatnonzero(np.isin(slices.kind, CONTEXT) & (slices.context >= 0))
+    while len(context):  # one pass a depth of the context
+        more = out[context] | out[slices.context[context]]
+        context_changed = more != out[context]
+        out[context] = more
+        if not context_changed.any():
+            break
+    inside = np.flatnonzero(slices.context >= 0)
+    out[inside] |= out[slices.context[inside]]
+    children = np.flatnonzero(slices.parent >= 0)
+    children = children[np.argsort(slices.depth[children], kind="stable")]
+    depth = slices.depth[children]
+    bounds = np.flatnonzero(np.diff(depth, prepend=depth[:1] - 1, append=depth[-1:] + 1))
+    for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+        level = children[first:last]
+        out[level] |= out[slices.parent[level]]
+    launched = np.flatnonzero((slices.launch >= 0) & (timeline.tracks.role[slices.track] == Role.DEVICE))
+    out[launched] |= out[slices.launch[launched]]
+    return out
+
+
+def shortened(dag: Dag, chosen: NDArray[np.bool_], factor: float) -> NDArray[np.int64]:
+    """Return the weights with the work of the chosen slices multiplied by a factor; delays stay as they are.
+
+    Parameters
+    ----------
+    chosen : bool[n]
+        Slices, as `spread` found them or one by one.
+    factor : float
+        0 removes the work, 0.5 makes it twice as fast.
+    """
+    weight = schedule.weights(dag.graph, dag.binding)
+    rows = np.flatnonzero((dag.owner >= 0) & chosen[dag.owner])
+    lag = dag.graph.edges.lag[rows]
+    weight[rows] += np.rint(lag * (factor - 1)).astype(np.int64)
+    return weight
+
+
+def drags(dag: Dag, names: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Return how much shorter the window would be if the slices of each name took no time, in ns.
+
+    Parameters
+    ----------
+    names : sequence of int
+        Ids into `Timeline.names`, at most `MOST`.
+
+    Returns
+    -------
+    own, total : list of int
+        With the slices' own work gone, and with that of all they hold and launched gone too.
+    """
+    timeline, graph = dag.timeline, dag.graph
+    mark = np.zeros(int(timeline.slices.name.max()) + 2, np.uint32)
+    mark[list(names)] = np.uint32(1) << np.arange(len(names), dtype=np.uint32)
+    own = mark[timeline.slices.name]
+    plan = schedule.contract(graph)
+    ends = schedule.replay_many(plan, _without(dag, (own, spread(timeline, own)), len(names)), graph.time, dag.end)
+    saved = (dag.window.end - ends).tolist()
+    return saved[: len(names)], saved[len(names) :]
+
+
+def _without(dag: Dag, marks: tuple[Any, ...], count: int) -> Iterator[NDArray[np.int64]]:
+    """Yield the weights without the work of each mark in turn, of each table of marks in turn."""
+    weight = schedule.weights(dag.graph, dag.binding)
+    for table in marks:
+        rows = np.flatnonzero((dag.owner >= 0) & (table[dag.owner] != 0))
+        marked, lag = table[dag.owner[rows]], dag.graph.edges.lag[rows]
+        for bit in range(count):
+            changed = weight.copy()
+            gone = (marked >> np.uint32(bit)) & 1 != 0
+            changed[rows[gone]] -= lag[gone]
+            yield changed
