@@ -26,7 +26,7 @@ HOMES = {
 }
 
 # Slow to import, so they may stand only inside the functions that need them.
-HEAVY = ("networkx", "perfetto", "pandas", "onnx", "fsspec", "plotly", "polars", "pyarrow", "zstandard", "sqlite3")
+HEAVY = ("networkx", "perfetto", "pandas", "onnx", "fsspec", "plotly", "polars", "pyarrow", "zstandard")
 
 
 def _files() -> list[Path]:
