@@ -111,7 +111,8 @@ def analyze(
     check_sections(sections)
     timeline = trace if isinstance(trace, Timeline) else load(trace)
     window = choose_window(timeline, steps=steps, between=between, whole=whole)
-    model = analyses.Model(timeline, window, dag.build(timeline, window), wall_clock_ns)
+    deep = full or bool(sections)
+    model = analyses.Model(timeline, window, dag.build(timeline, window), wall_clock_ns, full=deep)
     results: dict[str, Any] = {}
     told: list[Section] = []
     for analysis in analyses.ANALYSES:
@@ -131,7 +132,7 @@ def analyze(
         command=facts.reproduce(tuple(command), timeline.file),
         headline=facts.headline(timeline, window),
         chart=chart(timeline, window),
-        full=full or bool(sections),
+        full=deep,
     )
 
 
