@@ -30,10 +30,11 @@ class Stand:
     """The slices that arrow ends can stand on, sorted by (track, lane, start, −end).
 
     ``spans`` int32[t, 2, 2]: rows ``first:last`` of each track's first context lane and first work lane; ``parent`` leads
-    out. ``shift`` int64: ns to take from the event times of each thread to meet the slices' times.
+    out. ``track`` int32[n events] is the track of each event, −1 where none has slices; ``shift`` int64[n events]: ns to take
+    from its time to meet the slices' times.
     """
 
-    track_of_thread: NDArray[np.int32]
+    track: NDArray[np.int32]
     shift: NDArray[np.int64]
     spans: NDArray[np.int32]
     start: NDArray[np.int64]
@@ -92,21 +93,23 @@ def _endpoints(
         into = events.field("flow_in").at(flagged) > 0
         timed = events.start[flagged] != NO_TIME
         # bind_id has a space of its own, apart from every category's ids
+        own = stand.slice_of_event[flagged[timed]]
+        around = _bind(events, stand, flagged[timed], np.ones(int(np.count_nonzero(timed)), bool))
         classic = np.concatenate((classic, flagged[timed]))
         key = np.concatenate((key, -1 - bind.at(flagged[timed]).astype(np.int64)))
         leaves, arrives = np.concatenate((leaves, out[timed])), np.concatenate((arrives, into[timed]))
-        found = np.concatenate((found, stand.slice_of_event[flagged[timed]]))
+        found = np.concatenate((found, np.where(own >= 0, own, around)))
     return classic, key, leaves, arrives, found
 
 
 def _bind(events: Events, stand: Stand, rows: NDArray[np.int64], encloses: NDArray[np.bool_]) -> NDArray[np.int32]:
     found = np.full(len(rows), -1, np.int32)
-    track = stand.track_of_thread[events.thread[rows]]
+    track = stand.track[rows]
     order = np.argsort(track, kind="stable")
     bounds = np.searchsorted(track[order], np.arange(len(stand.spans) + 1))
     for number in np.unique(track[track >= 0]).tolist():
         mine = order[bounds[number] : bounds[number + 1]]
-        when = events.start[rows[mine]] - stand.shift[events.thread[rows[mine]]]
+        when = events.start[rows[mine]] - stand.shift[rows[mine]]
         inside = _open_at(stand, stand.spans[number, 1], when)
         inside = np.where(inside >= 0, inside, _open_at(stand, stand.spans[number, 0], when))
         # TensorFlow lets an arrow leave at the very end of its operator, where a half-open slice is over

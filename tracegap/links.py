@@ -28,9 +28,10 @@ def connect(
     spans = np.stack((np.searchsorted(key, lanes), np.searchsorted(key, lanes + 1)), axis=2).astype(np.int32)
     track_of_mark = np.full(len(marks.tracks), -1, np.int32)
     track_of_mark[raw.mark_of_track] = np.arange(len(tracks))
+    mark = events.thread if marks.track is None else marks.track
     stand = arrows.Stand(
-        track_of_thread=track_of_mark,
-        shift=raw.shift,
+        track=track_of_mark[mark],
+        shift=raw.shift[mark],
         spans=spans,
         start=slices.start,
         end=slices.end,
