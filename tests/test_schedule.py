@@ -147,7 +147,6 @@ def test_changed_weights_give_the_longest_path_of_networkx(one, data):
 def test_slipping_by_its_slack_never_delays_the_end_and_by_more_does(one, data):
     edges = one.edges
     found = bind(one)
-    ordered = order(one).nodes
     end = int(np.argmax(one.time))
     spare = slack(one, found, end)
     node = data.draw(st.integers(1, len(one.time) - 1))

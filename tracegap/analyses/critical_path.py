@@ -136,7 +136,7 @@ def _by_name(dag: Dag, found: Segments, works: NDArray[np.bool_]) -> tuple[Named
     groups, place = np.unique(key, return_inverse=True)
     total = np.zeros(len(groups), np.int64)
     np.add.at(total, place, (found.end - found.start)[works])
-    mine, first = np.unique(rows, return_index=True)
+    _, first = np.unique(rows, return_index=True)
     counts = np.bincount(place[first], minlength=len(groups))
     longest = np.lexsort((groups, -total))
     top = [int(groups[at] // 256) for at in longest[:TOP].tolist()]
@@ -167,7 +167,7 @@ def _off_path(dag: Dag, on_path: set[str]) -> tuple[OffPath, ...]:
     np.add.at(total, place, np.where(slices.kind[rows] == Kind.SYNC, 0, slices.self_time[rows]))
     least = np.full(len(names), dag.window.wall)
     np.minimum.at(least, place, slack[ends])
-    told = []
+    told: list[OffPath] = []
     for at in np.lexsort((names, -total)).tolist():
         name = _text(dag, int(names[at]))
         if len(told) == TOP or not total[at]:
