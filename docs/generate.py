@@ -32,6 +32,7 @@ def pages() -> dict[Path, str]:
         "findings.md": findings(),
         "json.md": json_keys(),
         "python.md": python(),
+        "queries.md": queries(),
         "analyses/README.md": index(),
         **{f"analyses/{one.NAME}.md": analysis(one) for one in analyses.ANALYSES},
     }
@@ -139,6 +140,17 @@ def index() -> str:
 def analysis(one: Any) -> str:
     """Return the page of an analysis: its docstring."""
     return f"# {one.NAME}\n\n{_markdown(inspect.getdoc(one) or '')}"
+
+
+def queries() -> str:
+    """Return the page of ready queries, each with its text."""
+    from tracegap.sql.named import named_queries
+
+    out = ["# Ready queries", "", "`tracegap query TRACE --named NAME` runs one; both engines know them.", ""]
+    for query in named_queries():
+        statement = re.sub(r"\A(?:--[^\n]*\n)+", "", query.sql).strip()
+        out += [f"## {query.name}", "", query.text, "", "```sql", statement, "```", ""]
+    return "\n".join(out)
 
 
 def python() -> str:

@@ -63,9 +63,9 @@ def _documented() -> Iterator[Any]:
     """Give every command in the pages that needs nothing but the samples."""
     seen = set()
     for page in PAGES:
-        for found in re.finditer(r"tracegap (analyze|info|explain) [^`\n|#]*", page.read_text("utf-8")):
+        for found in re.finditer(r"tracegap [a-z]+ [^`\n|#]*", page.read_text("utf-8")):
             words = found[0].split("   ")[0].strip()
-            if re.search(r"sample_traces/\w|explain [a-z]", words) and words not in seen:
+            if re.search(r"sample_traces/\w|explain [a-z]+$|--list$", words) and words not in seen:
                 seen.add(words)
                 yield pytest.param(words, id=words)
 
@@ -83,6 +83,14 @@ def test_a_documented_command_runs(command: str, tmp_path: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:|#)([^)#\s]+)", page.read_text("utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_every_page_can_be_found_from_the_front_page() -> None:
+    linked = (ROOT / "docs/README.md").read_text("utf-8") + (ROOT / "docs/reference/analyses/README.md").read_text(
+        "utf-8"
+    )
+    pages = {path.name for path in ROOT.glob("docs/**/*.md")} - {"README.md"}
+    assert [name for name in sorted(pages) if name not in linked] == []
 
 
 def test_every_problem_finding_and_analysis_is_documented() -> None:
