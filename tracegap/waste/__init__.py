@@ -1,0 +1,75 @@
+"""Activity without progress: work that keeps threads and devices busy and brings the result no nearer. One file a kind of it.
+
+In: the timeline and the window. Out: one `Waste` a code, with its time, count and names. A rule speaks only where the trace proves
+what it says, and only of what takes `LEAST` of the window: a healthy trace gets none.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+from tracegap.timeline import Timeline, Window
+from tracegap.waste.allocator import allocator_churn
+from tracegap.waste.conversions import casts, layouts
+from tracegap.waste.dispatch import confetti, frequent_operators
+from tracegap.waste.recomputation import recomputation
+from tracegap.waste.repeats import repeats
+from tracegap.waste.scene import LEAST, Scene, Waste, look
+from tracegap.waste.synchronisation import synchronisation
+from tracegap.waste.transfers import round_trips
+
+__all__ = ["ADVICE", "LEAST", "RULES", "Scene", "Waste", "find_waste"]
+
+RULES: tuple[Callable[[Scene], Waste | None], ...] = (
+    repeats,
+    recomputation,
+    layouts,
+    casts,
+    round_trips,
+    synchronisation,
+    allocator_churn,
+    confetti,
+    frequent_operators,
+)
+"""All kinds; to add one, write its file and put it in the tuple, and its code into `ADVICE`."""
+
+ADVICE: dict[str, str] = {
+    "repeated": "called again with the same inputs or shapes, and more often than what stands beside it: compute it once, or batch it",
+    "recomputation": "forward work done a second time in the backward pass (checkpointing): the price of the memory it saves",
+    "layout": "changes of the order of elements: keep one layout from end to end",
+    "cast": "changes of the element type: keep one type, or cast once outside the loop",
+    "round-trip": "copied to the host and back: keep it on the device",
+    "blocking-sync": "the host waits until the device has nothing left to do: read results later, or asynchronously",
+    "allocator": "memory allocated and freed in steady steps: reuse buffers",
+    "tiny-kernels": "kernels that take no longer than their launch: fuse them, batch, or capture a graph",
+    "frequent-operator": "called hundreds of times a step for a few µs each: batch them, or compile the step",
+}
+"""What each code says and what to do about it."""
+
+
+class Looked(Protocol):
+    """What a search is given: an analysis' model, or anything that has a timeline and a window of it."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """The timeline."""
+        ...
+
+    @property
+    def window(self) -> Window:
+        """The part of it to look at."""
+        ...
+
+
+def find_waste(model: Looked) -> tuple[Waste, ...]:
+    """Return what the window's activity wasted, most time first; kinds may overlap and are never summed."""
+    scene = look(model.timeline, model.window)
+    return tuple(sorted(_found(scene), key=lambda one: (-one.duration_ns, one.code)))
+
+
+def _found(scene: Scene) -> Iterator[Waste]:
+    if scene.window.wall <= 0:
+        return
+    for rule in RULES:
+        found = rule(scene)
+        if found is not None:
+            yield found
