@@ -12,12 +12,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tracegap.benchmark import Bench, bench
     from tracegap.errors import FormatError, LossError, SourceError, TracegapError, UsageError
     from tracegap.pipeline import analyze, load, render
     from tracegap.report import Finding, Report, Section, Table, Verdict
     from tracegap.timeline import Timeline
 
 _HOMES = {
+    "Bench": "tracegap.benchmark",
     "Finding": "tracegap.report",
     "FormatError": "tracegap.errors",
     "LossError": "tracegap.errors",
@@ -30,11 +32,13 @@ _HOMES = {
     "UsageError": "tracegap.errors",
     "Verdict": "tracegap.report",
     "analyze": "tracegap.pipeline",
+    "bench": "tracegap.benchmark",
     "load": "tracegap.pipeline",
     "render": "tracegap.pipeline",
 }
 
 __all__ = [
+    "Bench",
     "Finding",
     "FormatError",
     "LossError",
@@ -48,6 +52,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "analyze",
+    "bench",
     "load",
     "render",
 ]
