@@ -4,10 +4,10 @@ An analysis is a module with the names of `Analysis`. Its docstring (*What it sh
 computed*) is its page in the docs and what ``tracegap explain NAME`` prints. To add one, write the file and put it in the tuple.
 """
 
-from tracegap.analyses import gaps, memory, overhead, serialisation, stages, steps, utilisation
+from tracegap.analyses import critical_path, gaps, memory, overhead, serialisation, stages, steps, utilisation
 from tracegap.analyses.contract import Analysis, Model
 from tracegap.analyses.verdict import FINDINGS, judge
 
-ANALYSES: tuple[Analysis, ...] = (steps, stages, gaps, serialisation, utilisation, memory, overhead)
+ANALYSES: tuple[Analysis, ...] = (steps, stages, gaps, serialisation, critical_path, utilisation, memory, overhead)
 
 __all__ = ["ANALYSES", "FINDINGS", "Analysis", "Model", "judge"]
