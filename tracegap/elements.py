@@ -27,6 +27,7 @@ _CANDIDATES = 3
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
 _EVENT = re.compile(rb'\{\s*"?(?:ph|name|cat|pid|tid|ts|dur|args|id|id2|bp|s|tts|tdur|cname|bind_id)"\s*:')
 _SCALAR = re.compile(rb"[^\s,\]}{\[]+")
+_LINE_END = re.compile(rb"\}\s*\n\s*\{")
 _ARRAY_END = re.compile(rb'\]\s*(?:,\s*"|\}|\Z|[\[{\0])')
 
 T = TypeVar("T")
@@ -115,20 +116,22 @@ class Elements(Generic[T]):
         """Parse up to the last boundary before `limit`; None where no boundary can be proven."""
         window = self._window
         for cut, after in self._cuts(limit):
-            value = self._try(window.text[window.at : cut])
+            value = self._try(window.at, cut)
             if value is not None:
                 self._separator = window.text[cut - 1 : after + 1]
                 window.at, self._comma, self._lost = after, True, False
                 return value
         return None
 
-    def _try(self, text: bytes) -> T | None:
+    def _try(self, start: int, end: int) -> T | None:
+        """Parse the elements of a stretch of the window; None where it is no JSON."""
+        text = b"".join((b"[", memoryview(self._window.text)[start:end], b"]"))
         if self._lines:
-            text = re.sub(rb"\}\s*\n\s*\{", b"},{", text)
+            text = _LINE_END.sub(b"},{", text)
         try:
             if not text.isascii():
                 text.decode()  # the parser does not look into the strings that it skips
-            return self._parse(b"[%b]" % text)
+            return self._parse(text)
         except NOT_JSON:
             return None
 
@@ -173,7 +176,7 @@ class Elements(Generic[T]):
         if end == window.at:
             return None
         comma = text[end - 1 : end] == b","
-        value = self._try(text[window.at : end - comma])
+        value = self._try(window.at, end - comma)
         if value is not None:
             window.at, self._comma, self._lost = end, comma, False
         return value

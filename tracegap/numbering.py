@@ -3,7 +3,7 @@
 Each is a dict whose lookup adds what is new, so that a column is made by mapping over keys without a Python loop.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -51,7 +51,7 @@ class Phases(dict[str | None, int]):
         return code
 
 
-def numbered(numbers: dict[Any, int], keys: list[Any], dtype: Any) -> NDArray[Any]:
+def numbered(numbers: dict[Any, int], keys: Sequence[Any], dtype: Any) -> NDArray[Any]:
     """Return the column of the keys' numbers.
 
     Examples
