@@ -13,8 +13,10 @@ from typing import Any
 
 import tracegap
 from tracegap import analyses, dag, decode, dialects, events, facts
+from tracegap.analyses import utilisation
 from tracegap.errors import FormatError, LossError, UsageError
 from tracegap.extent import choose_window
+from tracegap.hardware import read_hardware
 from tracegap.median_step import chart
 from tracegap.problems import Severity, merge
 from tracegap.renderers import renderer
@@ -78,6 +80,10 @@ def analyze(
     between: tuple[int, int] | None = None,
     whole: bool = False,
     wall_clock_ns: int | None = None,
+    device_limits: str | Path | None = None,
+    peak_flops: float | None = None,
+    peak_bandwidth: float | None = None,
+    counters: str | Path | None = None,
     sections: Sequence[str] = (),
     full: bool = False,
     command: Sequence[str] = (),
@@ -96,6 +102,12 @@ def analyze(
         Whether to look at the whole trace and not at its steps.
     wall_clock_ns : int, optional
         The time of a step without the profiler, in ns.
+    device_limits : str or Path, optional
+        A TOML file with the limits of the devices, or of the host of a trace without one.
+    peak_flops, peak_bandwidth : float, optional
+        The same as numbers: FLOP/s for all types, bytes/s.
+    counters : str or Path, optional
+        What ``perf stat -x,`` or ``perf stat -j`` counted over the run.
     sections : sequence of str
         Names of analyses: only these, in full. All by default.
     full : bool
@@ -109,10 +121,11 @@ def analyze(
         When an option does not fit the trace.
     """
     check_sections(sections)
+    hardware = read_hardware(device_limits, peak_flops=peak_flops, peak_bandwidth=peak_bandwidth, counters=counters)
     timeline = trace if isinstance(trace, Timeline) else load(trace)
     window = choose_window(timeline, steps=steps, between=between, whole=whole)
     deep = full or bool(sections)
-    model = analyses.Model(timeline, window, dag.build(timeline, window), wall_clock_ns, full=deep)
+    model = analyses.Model(timeline, window, dag.build(timeline, window), wall_clock_ns, full=deep, hardware=hardware)
     results: dict[str, Any] = {}
     told: list[Section] = []
     for analysis in analyses.ANALYSES:
@@ -125,7 +138,7 @@ def analyze(
         tool=_tool(command),
         trace=facts.trace_facts(timeline),
         window=facts.window_facts(window),
-        problems=merge((*timeline.problems, *model.dag.problems)),
+        problems=merge((*timeline.problems, *model.dag.problems, *utilisation.problems(results.get(utilisation.NAME)))),
         results={name: result for name, result in results.items() if name in wanted},
         sections=tuple(section for section in told if section.name in wanted),
         verdict=analyses.judge(model, results),

@@ -305,4 +305,9 @@ CATALOGUE: dict[str, Fault] = {
         "Dependencies that close a circle among moments of the same time were left out of the dependency graph.",
         "Nothing to do: the profiler's clock is coarser than what it measures, or the file's arrows run in circles.",
     ),
+    # analyses/utilisation.py
+    "over-limit": _loss(
+        "Operators are faster than the limits of what ran them allow; nothing is concluded from their fractions.",
+        "A count, the clock or a limit is wrong: check --device-limits. More bytes than memory delivers may come from a cache.",
+    ),
 }

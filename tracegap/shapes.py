@@ -4,7 +4,7 @@ In: a `Timeline` and rows of it. Out: `Calls`, which numbers the distinct calls,
 for each distinct call, however often it is made. Device time is not known here.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -83,17 +83,31 @@ Columns = Mapping[str, NDArray[np.int64]]
 def find_calls(timeline: Timeline, rows: Rows) -> Calls:
     """Tell the distinct calls among slices apart; O(n log n) for each argument that the trace has."""
     columns = _READERS.get(timeline.dialect, _bare)(timeline, rows)
-    label = np.zeros(len(rows), np.int64)
-    for column in columns.values():
-        # folded pair by pair, and counts replaced by ranks, so that the key stays within int64
-        part = np.unique(column, return_inverse=True)[1] if column.max(initial=-1) > len(timeline.names) else column + 1
-        _, label = np.unique(label * (int(part.max(initial=0)) + 1) + part, return_inverse=True)
-    _, first = np.unique(label, return_index=True)
+    label, first = group(list(columns.values()))
     told = tuple(
         _told(timeline.names, dict(zip(columns, values, strict=True)))
         for values in zip(*(column[first].tolist() for column in columns.values()), strict=True)
     )
     return Calls(label.astype(np.int32), told)
+
+
+def group(columns: Sequence[NDArray[np.integer]]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Give rows that are alike in all columns one number: that of each row, and the first row of each number.
+
+    Folded column by column and by rank, so that the key stays within int64.
+
+    Examples
+    --------
+    >>> number, first = group([np.array([7, 7, -1]), np.array([1 << 60, 1 << 60, 2])])
+    >>> number.tolist(), first.tolist()
+    ([1, 1, 0], [2, 0])
+    """
+    label = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        known, part = np.unique(column, return_inverse=True)
+        _, label = np.unique(label * len(known) + part, return_inverse=True)
+    _, first = np.unique(label, return_index=True)
+    return label, first
 
 
 def _told(names: tuple[str, ...], values: dict[str, int]) -> Told:
@@ -248,7 +262,7 @@ def shown(call: Call | None) -> str:
     Examples
     --------
     >>> shown(texts.kineto("aten::addmm", "[[4], [8, 16], [16, 4], []]", '["float", "float", "float", "Scalar"]'))
-    'float32[4] float32[8,16] float32[16,4]'
+    'f32[4] f32[8,16] f32[16,4]'
     >>> shown(texts.kineto("aten::cat", "[[[2, 3], [5, 3]], []]", '["TensorList", ""]'))
     '2×[2,3]…'
     """
@@ -258,10 +272,21 @@ def shown(call: Call | None) -> str:
     for place, shape in enumerate(call.shapes):
         if is_list(shape):
             alike = len(set(shape)) == 1
-            parts.append(f"{len(shape)}×{call.dtype(place)}{_dims(shape[0])}{'' if alike else '…'}")
+            parts.append(f"{len(shape)}×{_short(call.dtype(place))}{_dims(shape[0])}{'' if alike else '…'}")
         elif shape or call.dims(place) is not None:
-            parts.append(f"{call.dtype(place)}{_dims(shape)}")
+            parts.append(f"{_short(call.dtype(place))}{_dims(shape)}")
     return " ".join(parts)
+
+
+def _short(dtype: str) -> str:
+    """Return the letters for a type that XLA and others use: ``bf16``, ``i64``."""
+    return (
+        dtype.replace("complex", "c")
+        .replace("bfloat", "bf")
+        .replace("float", "f")
+        .replace("uint", "u")
+        .replace("int", "i")
+    )
 
 
 def _dims(shape: object) -> str:

@@ -1,9 +1,10 @@
 """What an analysis is given, and what it must have."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from tracegap.dag import Dag
+from tracegap.hardware import Hardware
 from tracegap.report import Section
 from tracegap.timeline import Timeline, Window
 
@@ -13,7 +14,7 @@ class Model:
     """What an analysis is given: the timeline, the window of it that is analysed, and that window's dependency graph.
 
     ``wall_clock_ns`` is the time of a step without the profiler, where the user knows it; ``full`` asks for the rows that
-    only a full report holds.
+    only a full report holds; ``hardware`` is what the user knows of devices.
     """
 
     timeline: Timeline
@@ -21,6 +22,7 @@ class Model:
     dag: Dag
     wall_clock_ns: int | None = None
     full: bool = False
+    hardware: Hardware = field(default_factory=Hardware)
 
 
 class Analysis(Protocol):

@@ -23,6 +23,10 @@ def run(
     wall_clock: Annotated[
         str | None, typer.Option("--wall-clock", metavar="MS", help="The time of a step without the profiler.")
     ] = None,
+    device_limits: options.DeviceLimits = None,
+    peak_flops: options.PeakFlops = None,
+    peak_bandwidth: options.PeakBandwidth = None,
+    counters: options.Counters = None,
     section: Annotated[
         list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section, in full; repeatable.")
     ] = None,
@@ -36,6 +40,7 @@ def run(
     apart(output, trace)
     window = options.step_range(steps), options.time_range(between)
     clean = options.time("--wall-clock", wall_clock)
+    peak = options.rate("--peak-flops", peak_flops), options.rate("--peak-bandwidth", peak_bandwidth)
     limit = options.size(max_bytes)
     from tracegap import pipeline
 
@@ -49,6 +54,10 @@ def run(
             between=window[1],
             whole=whole,
             wall_clock_ns=clean,
+            device_limits=device_limits,
+            peak_flops=peak[0],
+            peak_bandwidth=peak[1],
+            counters=counters,
             sections=section or (),
             full=full,
             command=("tracegap", *context.obj),

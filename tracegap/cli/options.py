@@ -56,6 +56,21 @@ MaxBytes = Annotated[
     str | None, typer.Option("--max-bytes", metavar="SIZE", help="How much unpacked JSON to read at most: 16GB.")
 ]
 
+DeviceLimits = Annotated[
+    Path | None,
+    typer.Option("--device-limits", metavar="FILE", help="Limits of the devices (of the host without one), as TOML."),
+]
+PeakFlops = Annotated[
+    str | None, typer.Option("--peak-flops", metavar="RATE", help="Their peak in FLOP/s for all types: 128e9.")
+]
+PeakBandwidth = Annotated[
+    str | None, typer.Option("--peak-bandwidth", metavar="RATE", help="Their peak bandwidth in bytes/s: 13e9.")
+]
+Counters = Annotated[
+    Path | None,
+    typer.Option("--counters", metavar="FILE", help="What perf stat -x, or perf stat -j counted over the run."),
+]
+
 _SIZES = {
     "": 1,
     "b": 1,
@@ -117,6 +132,25 @@ def time(option: str, text: str | None) -> int | None:
         raise UsageError(f"{option}: {error}") from None
     if value <= 0:
         raise UsageError(f"{option} {text!r}: the time must be longer than 0")
+    return value
+
+
+def rate(option: str, text: str | None) -> float | None:
+    """Read a rate that an option gives, in units a second.
+
+    Examples
+    --------
+    >>> rate("--peak-flops", "128e9")
+    128000000000.0
+    """
+    if text is None:
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise UsageError(f"{option} {text!r}: write a positive number of units a second, as 128e9")
     return value
 
 
