@@ -55,12 +55,16 @@ class TraceProcessor:
         from perfetto.trace_processor.api import TraceProcessor as Client
         from perfetto.trace_processor.api import TraceProcessorException
 
-        try:
-            result = Client(addr=f"127.0.0.1:{self.port}").query(sql)
-        except TraceProcessorException as error:
-            raise Refused(str(error)) from error
-        rows = [tuple(vars(row).values()) for row in result]
-        return list(result.column_names), rows
+        with Client(addr=f"127.0.0.1:{self.port}") as client:
+            try:
+                result = client.query(sql)
+            except TraceProcessorException as error:
+                raise Refused(str(error)) from error
+        cells = iter(result.cells)  # rows of the client lose all but one of the columns of one name
+        return list(result.column_names), list(zip(*[cells] * len(result.column_names), strict=True))
+
+    def close(self) -> None:
+        self._connection.close()
 
     def _post(self, path: str, body: bytes) -> bytes:
         self._connection.request("POST", path, body=body)
@@ -82,7 +86,9 @@ def server() -> Iterator[TraceProcessor]:
     )
     try:
         _wait(port, process)
-        yield TraceProcessor(port)
+        running = TraceProcessor(port)
+        yield running
+        running.close()
     finally:
         process.terminate()
         process.wait()

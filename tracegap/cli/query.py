@@ -80,16 +80,14 @@ def run(
     from tracegap.sql import open_engine
 
     seconds = time_limit or None
-    with (
-        open_engine(
-            trace,
-            engine=engine,
-            trace_processor=trace_processor,
-            dialect=dialect,
-            step_name=step_name,
-            max_bytes=limit,
-        ) as opened
-    ):
+    with open_engine(
+        trace,
+        engine=engine,
+        trace_processor=trace_processor,
+        dialect=dialect,
+        step_name=step_name,
+        max_bytes=limit,
+    ) as opened:
         if interactive:
             from tracegap.cli.shell import converse
 
@@ -155,5 +153,3 @@ def _write(result: "QueryResult", format: str, output: Path | None) -> None:
             FILE_FORMATS[format](result, output)
         except OSError as error:
             raise UsageError(f"-o {output}: cannot be written: {error.strerror or error}") from error
-
-

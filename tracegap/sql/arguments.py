@@ -74,14 +74,15 @@ def _number(
 ) -> Details:
     """Give equal argument sets one number, in order of their first slice."""
     details = Details()
-    numbers: dict[tuple[tuple[str, Any], ...], int] = {}
+    numbers: dict[tuple[Any, ...], int] = {}
     for slice_id in sorted(own.keys() | times.keys()):
         flat = own.get(slice_id)
         set_id = None
         if flat:
-            key = tuple((name, type(value), value) for name, value in flat.items())
-            set_id = numbers.setdefault(key, len(numbers))
-            if set_id == len(numbers) - 1 and (not details.sets or details.sets[-1][0] < set_id):
+            key = (*flat.items(), *map(type, flat.values()))  # with types: 1, 1.0 and True are equal
+            set_id = numbers.get(key)
+            if set_id is None:
+                set_id = numbers[key] = len(numbers)
                 details.sets.extend(_row(set_id, name, value) for name, value in flat.items())
         details.of_slice.append((set_id, *times.get(slice_id, (None, None)), slice_id))
     events = imported.events

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from tracegap.events import Events
 
 
-def place_asynchronous(events: Events, phase: NDArray[np.uint8], order: NDArray[np.int64]) -> dict[int, tuple[int, int]]:
+def place_asynchronous(
+    events: Events, phase: NDArray[np.uint8], order: NDArray[np.int64]
+) -> dict[int, tuple[int, int]]:
     """Give each b, n and e event a track.
 
     Returns

@@ -17,8 +17,8 @@ from tracegap.errors import UsageError
 from tracegap.source import Source
 from tracegap.sql import guard, perfetto_sql
 from tracegap.sql.filling import Filler
-from tracegap.sql.own import OWN_TABLES
 from tracegap.sql.functions import Relatives, register, register_relatives
+from tracegap.sql.own import OWN_TABLES
 from tracegap.sql.result import QueryResult
 from tracegap.sql.schema import DETAIL, TABLES
 from tracegap.sql.tokens import statements
@@ -49,7 +49,12 @@ class EmbeddedEngine:
     def __init__(self, source: Source, timeline: Callable[[], Timeline]) -> None:
         self._source = source
         self._connection = sqlite3.connect("", isolation_level=None, cached_statements=0)
-        for setting in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -262144", "locking_mode = EXCLUSIVE"):
+        for setting in (
+            "journal_mode = MEMORY",
+            "synchronous = OFF",
+            "cache_size = -262144",
+            "locking_mode = EXCLUSIVE",
+        ):
             self._connection.execute(f"PRAGMA {setting}")
         self._connection.executescript(TABLES)
         for table, (columns, _) in OWN_TABLES.items():
@@ -121,7 +126,9 @@ class EmbeddedEngine:
                 cursor = self._connection.execute(sql)
                 rows = cursor.fetchmany(guard.MAX_ROWS)
                 if cursor.fetchone() is not None:
-                    raise UsageError(f"the query answers more than {guard.MAX_ROWS:,} rows; add a LIMIT, or sum them up")
+                    raise UsageError(
+                        f"the query answers more than {guard.MAX_ROWS:,} rows; add a LIMIT, or sum them up"
+                    )
                 names = tuple(column[0] for column in cursor.description or ())
         except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, RecursionError) as error:
             raise self._explain(error) from error
@@ -172,9 +179,11 @@ class EmbeddedEngine:
         for name in wanted:
             if name not in self._included:
                 self._included.add(name)
-                self._connection.executescript(known[name])
-                views = self._connection.execute("SELECT name FROM sqlite_master WHERE sql IN (SELECT sql FROM sqlite_master)")
-                self._protected.update(str(row[0]) for row in views if f"VIEW {row[0]} " in known[name])
+                try:
+                    self._connection.executescript(known[name])
+                except sqlite3.Error as error:
+                    raise self._explain(error) from error
+                self._protected.update(re.findall(r"CREATE VIEW (\w+)", known[name]))
 
     def _create_function(self, function: perfetto_sql.Function) -> None:
         if function.name in self._functions and not function.replace:
@@ -188,7 +197,9 @@ class EmbeddedEngine:
             raise RecursionError(function.name)
         self._depth += 1
         try:
-            row = self._connection.execute(function.body, dict(zip(function.parameters, values, strict=True))).fetchone()
+            row = self._connection.execute(
+                function.body, dict(zip(function.parameters, values, strict=True))
+            ).fetchone()
         finally:
             self._depth -= 1
         return row[0] if row else None
@@ -213,7 +224,9 @@ class EmbeddedEngine:
             hint = f"INCLUDE PERFETTO MODULE {home} first" if home else f"there are {', '.join(self.tables())}"
             return UsageError(f"no such table: {table}; {hint}")
         if "user-defined function" in text:
-            return UsageError("a function of the query failed: it got a value it cannot take, or calls itself without end")
+            return UsageError(
+                "a function of the query failed: it got a value it cannot take, or calls itself without end"
+            )
         return UsageError(f"the query cannot run: {text}")
 
 

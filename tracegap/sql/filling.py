@@ -61,15 +61,27 @@ class Filler:
         }
 
     def fill(self, part: str) -> None:
-        """Fill one table if it is still empty."""
+        """Fill one table if it is still empty: whole, or not at all where the trace cannot be read."""
+        if part in self._done:
+            return
+        done = set(self._done)
+        self._connection.execute("BEGIN")
+        try:
+            self._fill(part)
+        except BaseException:
+            self._done = done
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    def _fill(self, part: str) -> None:
         if part not in self._done:
             self._done.add(part)
-            self._connection.execute("BEGIN")
             self.parts[part]()
-            self._connection.execute("COMMIT")
 
     @cached_property
     def imported(self) -> Import:
+        """The trace by Perfetto's rules; the file is read when this is first asked."""
         return build(decode(self._source, {}))
 
     @cached_property
@@ -127,7 +139,10 @@ class Filler:
         columns = zip(threads.tid.tolist(), threads.thread_name, threads.upid.tolist(), pids.tolist(), strict=True)
         self._insert(
             "INSERT INTO thread (utid, tid, name, upid, is_main_thread, is_idle) VALUES (?, ?, ?, ?, ?, ?)",
-            ((utid, tid, name, upid, int(tid == pid), int(utid == 0)) for utid, (tid, name, upid, pid) in enumerate(columns)),
+            (
+                (utid, tid, name, upid, int(tid == pid), int(utid == 0))
+                for utid, (tid, name, upid, pid) in enumerate(columns)
+            ),
         )
 
     def _fill_processes(self) -> None:
@@ -175,8 +190,8 @@ class Filler:
         )
 
     def _fill_arguments(self) -> None:
-        self.fill_first("slice")
-        self.fill_first("flow")
+        self._fill("slice")
+        self._fill("flow")
         details = self._details
         self._insert(
             "INSERT INTO args (arg_set_id, flat_key, key, int_value, string_value, real_value, value_type) "
@@ -189,12 +204,6 @@ class Filler:
             ((details.of_flow.get(flow[3:]), number) for number, flow in enumerate(self._flows)),
         )
         self._connection.execute("CREATE INDEX __args_by_set ON args (arg_set_id, key)")
-
-    def fill_first(self, part: str) -> None:
-        """Fill a table that another needs, inside the same transaction."""
-        if part not in self._done:
-            self._done.add(part)
-            self.parts[part]()
 
     def _fill_stats(self) -> None:
         stats = self.imported.stats
@@ -209,4 +218,6 @@ class Filler:
 
     def _fill_own(self, table: str) -> None:
         columns, rows = OWN_TABLES[table]
-        self._insert(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows(self._timeline, self.imported))
+        self._insert(
+            f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows(self._timeline, self.imported)
+        )

@@ -90,10 +90,9 @@ def _bound(imported: Import) -> list[tuple[tuple[int, int], str, int, tuple[int,
 
 
 def _flow_id(value: int | str) -> int | None:
-    """Read an id as Perfetto does: numbers as they are, texts as hexadecimal."""
-    if isinstance(value, int):
-        return value if -(2**63) <= value < 2**63 else None
+    """Read an id as Perfetto does: numbers as they are, texts as hexadecimal; from 2⁶³ on they are negative in SQL."""
     try:
-        return int(value, 16)
+        number = value if isinstance(value, int) else int(value, 16)
     except ValueError:
         return None
+    return None if abs(number) >= 2**64 else (number + 2**63) % 2**64 - 2**63

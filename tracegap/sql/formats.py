@@ -37,7 +37,8 @@ def to_table(result: QueryResult) -> str:
     lines = []
     for row in zip(*cells, strict=True):
         parts = [
-            cell.rjust(size) if number else cell.ljust(size) for cell, size, number in zip(row, width, right, strict=True)
+            cell.rjust(size) if number else cell.ljust(size)
+            for cell, size, number in zip(row, width, right, strict=True)
         ]
         lines.append("  ".join(parts).rstrip())
     lines.insert(1, "  ".join("-" * size for size in width))
@@ -61,14 +62,14 @@ def to_json(result: QueryResult) -> str:
 
 
 def to_markdown(result: QueryResult) -> str:
-    """Write a table of GitHub's Markdown.
+    r"""Write a table of GitHub's Markdown.
 
     Examples
     --------
     >>> print(to_markdown(QueryResult(("name", "dur"), (("a|b", 5),))), end="")
     | name | dur |
     | --- | ---: |
-    | a\\|b | 5 |
+    | a\|b | 5 |
     """
     if not result.columns:
         return ""

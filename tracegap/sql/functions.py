@@ -29,8 +29,8 @@ def register(connection: sqlite3.Connection, bounds: Callable[[], tuple[int, int
         simple.append((f"time_to_{unit}", 1, lambda x, size=size: None if x is None else x // size))
     for name, count, function in simple:
         connection.create_function(name, count, function, deterministic=True)
-    connection.create_aggregate("percentile", 2, _Percentile)
-    connection.create_aggregate("median", 1, _Median)
+    connection.create_aggregate("percentile", 2, _Percentile)  # type: ignore[arg-type]  # typeshed wants one argument
+    connection.create_aggregate("median", 1, _Median)  # type: ignore[arg-type]
 
 
 def register_relatives(connection: sqlite3.Connection, relatives: "Relatives") -> None:
@@ -59,6 +59,7 @@ class Relatives:
         self._connection = connection
 
     def ancestors(self, one: int) -> list[int]:
+        """Return the slices around a slice, from the inside out."""
         return self._column(
             "WITH RECURSIVE up(id) AS (SELECT parent_id FROM slice WHERE id = ? UNION ALL "
             "SELECT s.parent_id FROM slice s JOIN up ON s.id = up.id) SELECT id FROM up WHERE id IS NOT NULL",
@@ -66,6 +67,7 @@ class Relatives:
         )
 
     def descendants(self, one: int) -> list[int]:
+        """Return the slices inside a slice, by id."""
         return self._column(
             "WITH RECURSIVE down(id) AS (SELECT id FROM slice WHERE parent_id = ? UNION ALL "
             "SELECT s.id FROM slice s JOIN down ON s.parent_id = down.id) SELECT id FROM down ORDER BY id",

@@ -15,13 +15,29 @@ _OPERATIONS = 5_000  # virtual machine steps between two looks at the clock: wel
 _PRAGMAS = frozenset(("table_info", "table_xinfo", "table_list", "index_list", "index_info", "function_list"))
 
 _ALWAYS = frozenset(
-    (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_CREATE_TABLE)
-    + (sqlite3.SQLITE_CREATE_VIEW, sqlite3.SQLITE_CREATE_INDEX, sqlite3.SQLITE_REINDEX, sqlite3.SQLITE_ANALYZE)
-    + (sqlite3.SQLITE_CREATE_TEMP_TABLE, sqlite3.SQLITE_CREATE_TEMP_VIEW, sqlite3.SQLITE_CREATE_TEMP_INDEX)
+    (
+        sqlite3.SQLITE_SELECT,
+        sqlite3.SQLITE_READ,
+        sqlite3.SQLITE_RECURSIVE,
+        sqlite3.SQLITE_CREATE_TABLE,
+        sqlite3.SQLITE_CREATE_VIEW,
+        sqlite3.SQLITE_CREATE_INDEX,
+        sqlite3.SQLITE_REINDEX,
+        sqlite3.SQLITE_CREATE_TEMP_TABLE,
+        sqlite3.SQLITE_CREATE_TEMP_VIEW,
+        sqlite3.SQLITE_CREATE_TEMP_INDEX,
+    )
 )
 _OF_A_TABLE = frozenset(
-    (sqlite3.SQLITE_INSERT, sqlite3.SQLITE_UPDATE, sqlite3.SQLITE_DELETE, sqlite3.SQLITE_DROP_TABLE)
-    + (sqlite3.SQLITE_DROP_VIEW, sqlite3.SQLITE_DROP_TEMP_TABLE, sqlite3.SQLITE_DROP_TEMP_VIEW)
+    (
+        sqlite3.SQLITE_INSERT,
+        sqlite3.SQLITE_UPDATE,
+        sqlite3.SQLITE_DELETE,
+        sqlite3.SQLITE_DROP_TABLE,
+        sqlite3.SQLITE_DROP_VIEW,
+        sqlite3.SQLITE_DROP_TEMP_TABLE,
+        sqlite3.SQLITE_DROP_TEMP_VIEW,
+    )
 )
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
@@ -82,28 +98,23 @@ def deadline(connection: sqlite3.Connection, seconds: float | None) -> Iterator[
     """
     end = None if seconds is None else time.monotonic() + seconds
     late: list[bool] = []
-    interrupts: list[KeyboardInterrupt] = []
 
     def look() -> bool:
-        try:
-            if end is not None and time.monotonic() > end:
-                late.append(True)
-            return bool(late)
-        except KeyboardInterrupt as interrupt:  # SQLite would turn it into an error of its own
-            interrupts.append(interrupt)
-            return True
+        if end is not None and time.monotonic() > end:
+            late.append(True)
+        return bool(late)
 
     connection.set_progress_handler(look, _OPERATIONS)
     try:
         yield
-    except sqlite3.Error as error:
-        if interrupts:
-            raise interrupts[0] from None
+    except sqlite3.OperationalError as error:
         if late:
             raise UsageError(
                 f"the query ran for more than {seconds:g} s and was stopped; bound it with WHERE or LIMIT, "
                 "or raise --time-limit"
             ) from error
+        if str(error) == "interrupted":  # all that SQLite leaves of an exception in `look`: Ctrl-C was raised there
+            raise KeyboardInterrupt from None
         raise
     finally:
         connection.set_progress_handler(None, 0)

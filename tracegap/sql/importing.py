@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap.columns import Columns, Int32, Int64, UInt8
+from tracegap.columns import Columns, Int32, Int64
 from tracegap.events import NO_TIME, Events
 from tracegap.sql.asynchronous import place_asynchronous
 from tracegap.sql.stacks import BEGIN, COMPLETE, END, Operations, nest
@@ -251,15 +251,15 @@ def _tracks(
     first_global = first_process + int(threads.pid.size)
     scope = events.field("s")
     if len(scope.rows):
-        scopes = np.array([text[:1] if isinstance(text, str) else "" for text in events.strings] or [""])
+        scopes = np.array([text[:1] for text in events.strings])
         letter = scopes[scope.values]
         instant = np.isin(phase[scope.rows], tuple(map(ord, "iIR")))
         of_process = scope.rows[instant & (letter == "p")]
         key[of_process] = first_process + threads.upid[threads.utid[events.thread[of_process]]]
         key[scope.rows[instant & (letter == "g")]] = first_global
     names = place_asynchronous(events, phase, order)
-    for row, (track, _) in names.items():
-        key[row] = first_global + 1 + track
+    for row, (place, _) in names.items():
+        key[row] = first_global + 1 + place
 
     kind: list[int] = []
     owner: list[int] = []
@@ -267,10 +267,10 @@ def _tracks(
     used = order[key[order] >= 0]
     keys, first = np.unique(key[used], return_index=True)
     number = np.full(int(keys.max(initial=-1)) + 1, -1, np.int32)
-    for place in np.argsort(first):
-        one = int(keys[place])
+    for at in np.argsort(first):
+        one = int(keys[at])
         number[one] = len(kind)
-        name.append(names[int(used[first[place]])][1] if one > first_global else None)
+        name.append(names[int(used[first[at]])][1] if one > first_global else None)
         if one < first_process:
             kind.append(THREAD)
             owner.append(one)

@@ -206,12 +206,12 @@ def _macros(tokens: list[Token], macros: Mapping[str, Macro], *, depth: int) -> 
 
 
 def _table_functions(tokens: list[Token]) -> list[Token]:
-    """Replace ``ancestor_slice(x) AS a`` by a join over the ids: ``json_each(f(x)) JOIN slice AS a ON a.id = value``.
+    """Replace ``JOIN ancestor_slice(x) AS a`` by ``JOIN slice AS a ON a.id IN (ids)``, and after FROM by a subquery.
 
-    A table-valued function is the only thing in a FROM clause that may speak of the tables before it.
+    In a FROM clause only a condition may speak of the tables before it, so the ids have to stand in one.
     """
     out: list[Token] = []
-    place = count = 0
+    place = 0
     while place < len(tokens):
         known = TABLE_FUNCTIONS.get(tokens[place].text.lower()) if tokens[place].kind == "word" else None
         after = _skip(tokens, place + 1)
@@ -219,13 +219,18 @@ def _table_functions(tokens: list[Token]) -> list[Token]:
             out.append(tokens[place])
             place += 1
             continue
-        count += 1
         end = closing(tokens, after)
-        inner = join(_table_functions(tokens[after + 1 : end]))
+        ids = f"(SELECT value FROM json_each({known[0]}({join(_table_functions(tokens[after + 1 : end]))})))"
         alias, place = _alias(tokens, end + 1, tokens[place].text)
+        before = next((number for number in reversed(range(len(out))) if out[number].kind != "space"), -1)
+        if before < 0 or not (out[before].is_word("JOIN") or out[before].text == ","):
+            out.append(Token("mark", f"(SELECT * FROM {known[1]} WHERE id IN {ids}) AS {alias}"))
+            continue
+        if out[before].text == ",":
+            out[before] = Token("word", " JOIN")
         condition, place = _condition(tokens, place)
-        text = f"json_each({known[0]}({inner})) AS __ids{count} JOIN {known[1]} AS {alias} ON {alias}.id = __ids{count}.value"
-        out.append(Token("mark", text + (f" AND ({condition})" if condition else "") + " "))
+        also = f" AND ({condition})" if condition else ""
+        out.append(Token("mark", f"{known[1]} AS {alias} ON {alias}.id IN {ids}{also} "))
     return out
 
 

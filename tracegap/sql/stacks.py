@@ -158,7 +158,7 @@ class _Track:
                     del stack[place:]
                     pending = False
             elif end < now or (end == now and (duration or length)):
-                del stack[place]
+                stack.pop()  # the topmost, as there: another one only if an end closed a slice under it
             elif length >= 0 and end < now + length:
                 return True
             elif self.ordered:

@@ -40,7 +40,7 @@ class Threads:
 
 
 def find_threads(events: Events, order: NDArray[np.int64]) -> Threads:
-    """Number the threads and processes in order of their first event; `order` are the imported rows."""
+    """Find the threads and processes, in order of their first event; `order` are the imported rows."""
     numbers = _Numbers()
     utid = np.full(len(events.threads), -1, np.int32)
     used, first = np.unique(events.thread[order], return_index=True)

@@ -92,13 +92,19 @@ class PerfettoEngine:
         from perfetto.trace_processor.api import TraceProcessorException
 
         late: list[bool] = []
-        timer = threading.Timer(time_limit_s or 0, lambda: (late.append(True), self._processor.close()))
+
+        def stop() -> None:
+            late.append(True)
+            self._processor.close()
+
+        timer = threading.Timer(time_limit_s or 0, stop)
         if time_limit_s is not None:
             timer.start()
         try:
             answer = self._processor.query(sql)
-            rows = tuple(tuple(vars(row).values()) for row in answer)
-            return QueryResult(tuple(answer.column_names), rows)
+            columns = tuple(answer.column_names)
+            cells = iter(answer.cells)  # rows of the client lose all but one of the columns of one name
+            return QueryResult(columns, tuple(zip(*[cells] * len(columns), strict=True)))
         except TraceProcessorException as error:
             raise UsageError(f"the query cannot run: {_last_line(str(error))}") from error
         except Exception as error:
@@ -139,7 +145,6 @@ class PerfettoEngine:
 
 
 def _start(source: Source, shell: Path | None) -> Any:
-    from perfetto.common.exceptions import PerfettoException
     from perfetto.trace_processor.api import TraceProcessor, TraceProcessorConfig, TraceProcessorException
 
     def pieces() -> Iterator[bytes]:
@@ -151,7 +156,7 @@ def _start(source: Source, shell: Path | None) -> Any:
     except TraceProcessorException as error:
         reason = _last_line(str(error))
         raise FormatError(f"{source.name}: Perfetto's trace processor does not load it ({reason})") from error
-    except (PerfettoException, OSError) as error:
+    except Exception as error:  # of the download, the start, the connection: whatever the package runs into
         raise SourceError(
             f"Perfetto's trace processor cannot be had ({_last_line(str(error)) or type(error).__name__}); download "
             "trace_processor_shell and name it with --trace-processor, or leave --engine perfetto out"

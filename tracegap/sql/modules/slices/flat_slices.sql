@@ -5,7 +5,10 @@ edge AS (
     SELECT parent_id AS slice_id, ts + max(dur, 0) AS ts, lead(ts) OVER (PARTITION BY parent_id ORDER BY ts, id) AS until
     FROM slice WHERE parent_id IS NOT NULL
     UNION ALL
-    SELECT s.id, s.ts, (SELECT min(c.ts) FROM slice c WHERE c.parent_id = s.id) FROM slice s
+    SELECT s.id, s.ts, c.ts
+    FROM slice s
+    LEFT JOIN (SELECT parent_id, min(ts) AS ts FROM slice WHERE parent_id IS NOT NULL GROUP BY parent_id) c
+        ON c.parent_id = s.id
 ),
 piece AS (
     SELECT e.slice_id, e.ts, coalesce(e.until, s.ts + s.dur) - e.ts AS dur FROM edge e JOIN slice s ON s.id = e.slice_id

@@ -1,0 +1,385 @@
+"""The embedded engine on traces small enough to see the answer."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tracegap.errors import FormatError, UsageError
+from tracegap.sql import Engine, open_engine
+
+Open = Callable[..., Engine]
+
+
+def x(name: str, start: float, end: float, *, tid: Any = 1, pid: Any = 1, **more: Any) -> dict[str, Any]:
+    """One complete event, times in µs."""
+    return {"ph": "X", "name": name, "ts": start, "dur": round(end - start, 3), "pid": pid, "tid": tid, **more}
+
+
+def event(phase: str, at: float, name: str | None = None, *, tid: Any = 1, pid: Any = 1, **more: Any) -> dict[str, Any]:
+    return {"ph": phase, "ts": at, "pid": pid, "tid": tid, **({"name": name} if name else {}), **more}
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> Iterator[Open]:
+    engines: list[Engine] = []
+
+    def open_events(*events: dict[str, Any]) -> Engine:
+        path = tmp_path / f"trace{len(engines)}.json"
+        path.write_text(json.dumps({"traceEvents": list(events)}))
+        engines.append(open_engine(path))
+        return engines[-1]
+
+    yield open_events
+    for engine in engines:
+        engine.close()
+
+
+def slices(engine: Engine) -> tuple[tuple[Any, ...], ...]:
+    return engine.query("SELECT name, ts, dur, depth, parent_id FROM slice ORDER BY id").rows
+
+
+def test_slices_nest_by_time(opened: Open) -> None:
+    engine = opened(x("outer", 0, 10), x("inner", 2, 5), x("next", 10, 12))
+    assert slices(engine) == (
+        ("outer", 0, 10_000, 0, None),
+        ("inner", 2_000, 3_000, 1, 0),
+        ("next", 10_000, 2_000, 0, None),
+    )
+
+
+def test_times_are_exact_where_doubles_are_not(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text('[{"ph": "X", "name": "a", "ts": 1722505412345678.901, "dur": 0.512, "pid": 1, "tid": 1}]')
+    with open_engine(path) as engine:
+        assert engine.query("SELECT ts, dur FROM slice").rows == ((1_722_505_412_345_678_901, 512),)
+
+
+def test_a_longer_slice_of_the_same_start_is_the_parent_whatever_the_order(opened: Open) -> None:
+    assert [row[0] for row in slices(opened(x("short", 0, 5), x("long", 0, 9)))] == ["long", "short"]
+
+
+def test_a_slice_that_partly_overlaps_goes_to_a_track_of_its_own(opened: Open) -> None:
+    engine = opened(x("a", 0, 10), x("b", 5, 15), x("c", 7, 8))
+    rows = engine.query(
+        "SELECT s.name, t.type, depth FROM slice s JOIN thread_track t ON t.id = s.track_id ORDER BY s.id"
+    ).rows
+    assert rows == (("a", "thread_execution", 0), ("b", "thread_overlapping_slice", 0), ("c", "thread_execution", 1))
+    assert engine.query("SELECT value FROM stats WHERE name = 'slice_spill_overlapping_complete_event'").rows == ((1,),)
+
+
+def test_begins_and_ends_pair_by_name_and_missing_names_match_any(opened: Open) -> None:
+    engine = opened(
+        event("B", 0, "a"), event("B", 1, "b"), event("E", 2, "b"), event("E", 3), event("E", 4), event("B", 5, "c")
+    )
+    assert slices(engine) == (("a", 0, 3_000, 0, None), ("b", 1_000, 1_000, 1, 0), ("c", 5_000, -1, 0, None))
+
+
+def test_closing_an_outer_begin_cuts_the_inner_one(opened: Open) -> None:
+    engine = opened(event("B", 0, "outer"), event("B", 1, "inner"), event("E", 4, "outer"), event("B", 9, "later"))
+    assert [row[:3] for row in slices(engine)][:2] == [("outer", 0, 4_000), ("inner", 1_000, 3_000)]
+    assert engine.query("SELECT value FROM stats WHERE name = 'misplaced_end_event'").rows == ((1,),)
+
+
+def test_instants_stand_on_thread_process_or_the_whole(opened: Open) -> None:
+    engine = opened(event("i", 1, "t"), event("i", 2, "p", s="p"), event("i", 3, "g", s="g"))
+    rows = engine.query("SELECT s.name, dur, type FROM slice s JOIN track t ON t.id = track_id ORDER BY s.id").rows
+    assert rows == (
+        ("t", 0, "thread_execution"),
+        ("p", 0, "chrome_process_instant"),
+        ("g", 0, "legacy_chrome_global_instants"),
+    )
+
+
+def test_asynchronous_slices_have_tracks_that_are_no_thread_s(opened: Open) -> None:
+    engine = opened(
+        event("b", 0, "job", cat="c", id=1), event("b", 1, "job", cat="c", id=2), event("e", 2, "job", cat="c", id=1),
+        event("e", 5, "job", cat="c", id=2), event("b", 6, "job", cat="c", id=3), event("e", 7, "job", cat="c", id=3),
+    )  # fmt: skip
+    assert engine.query("SELECT track_id, ts, dur FROM slice ORDER BY id").rows == (
+        (0, 0, 2_000), (1, 1_000, 4_000), (0, 6_000, 1_000),
+    )  # fmt: skip
+    assert engine.query("SELECT name, type FROM track").rows == (("job", "legacy_async_global_slice"),) * 2
+    assert engine.query("SELECT count(*) FROM thread_track").rows == ((0,),)
+
+
+def test_threads_have_the_last_names_and_the_idle_thread_comes_first(opened: Open) -> None:
+    engine = opened(
+        {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "python"}},
+        {"ph": "M", "name": "thread_name", "pid": 7, "tid": 8, "args": {"name": "worker"}},
+        x("a", 0, 1, pid=7, tid=8),
+        x("b", 0, 1, pid="Spans", tid="profiler"),
+    )
+    rows = engine.query("SELECT utid, t.name, p.name, is_main_thread FROM thread t JOIN process p USING (upid)").rows
+    assert rows == (
+        (0, None, None, 1),
+        (1, None, "python", 1),
+        (2, "worker", "python", 0),
+        (3, None, "Spans", 1),
+        (4, "profiler", "Spans", 0),
+    )
+
+
+def test_arguments_are_flattened_and_equal_sets_are_one(opened: Open) -> None:
+    nested = {"n": 3, "shape": [[8, 2], []], "o": {"k": "v"}, "yes": True, "half": 0.5, "none": None}
+    engine = opened(x("a", 0, 1, args=nested), x("b", 2, 3, args=nested), x("c", 4, 5))
+    assert engine.query("SELECT name, arg_set_id FROM slice").rows == (("a", 0), ("b", 0), ("c", None))
+    rows = engine.query(
+        "SELECT flat_key, key, value_type, display_value FROM args WHERE arg_set_id = 0 ORDER BY id"
+    ).rows
+    assert rows == (
+        ("args.n", "args.n", "int", "3"),
+        ("args.shape", "args.shape[0][0]", "int", "8"),
+        ("args.shape", "args.shape[0][1]", "int", "2"),
+        ("args.o.k", "args.o.k", "string", "v"),
+        ("args.yes", "args.yes", "bool", "true"),
+        ("args.half", "args.half", "real", "0.5"),
+    )
+    found = engine.query(
+        "SELECT extract_arg(arg_set_id, 'args.shape[0][1]'), extract_arg(arg_set_id, 'args.yes'), "
+        "extract_arg(arg_set_id, 'args.nothing') FROM slice"
+    )
+    assert found.rows == ((2, 1, None), (2, 1, None), (None, None, None))
+
+
+def test_an_end_s_arguments_win_over_its_begin_s(opened: Open) -> None:
+    engine = opened(event("B", 0, "a", args={"x": 1, "y": 2}), event("E", 3, "a", args={"y": 5, "z": 6}))
+    assert engine.query("SELECT key, int_value FROM args ORDER BY key").rows == (
+        ("args.x", 1),
+        ("args.y", 5),
+        ("args.z", 6),
+    )
+
+
+def test_true_and_one_are_different_arguments(opened: Open) -> None:
+    engine = opened(x("a", 0, 1, args={"v": 1}), x("b", 2, 3, args={"v": True}), x("c", 4, 5, args={"v": 1.0}))
+    assert engine.query("SELECT value_type FROM args ORDER BY id").rows == (("int",), ("bool",), ("real",))
+
+
+def test_a_flow_binds_to_what_is_open_or_to_what_comes_next(opened: Open) -> None:
+    engine = opened(
+        x("launch", 0, 10), event("s", 3, "f", cat="c", id=1), x("open", 20, 30, tid=2),
+        event("f", 25, "f", cat="c", id=1, bp="e", tid=2), event("f", 26, "f", cat="c", id=1, tid=2), x("next", 40, 50, tid=2),
+        event("f", 45, "f", cat="c", id=2, bp="e", tid=2),
+    )  # fmt: skip
+    names = "SELECT o.name AS a, i.name AS b FROM flow JOIN slice o ON o.id = slice_out JOIN slice i ON i.id = slice_in"
+    assert engine.query(f"{names} ORDER BY i.id").rows == (("launch", "open"), ("launch", "next"))
+    assert engine.query("SELECT value FROM stats WHERE name = 'flow_end_without_start'").rows == ((1,),)
+    assert engine.query("SELECT a.name FROM slice s JOIN ancestor_slice(s.id) a").rows == ()
+    assert len(engine.query("SELECT id FROM following_flow(0)")) == 2
+
+
+def test_flows_by_bind_id_go_from_slice_to_slice(opened: Open) -> None:
+    engine = opened(x("a", 0, 1, bind_id="0x5", flow_out=True), x("b", 2, 3, bind_id="0x5", flow_in=True))
+    assert engine.query("SELECT slice_out, slice_in, trace_id FROM flow").rows == ((0, 1, 5),)
+
+
+def test_a_counter_has_one_track_for_each_value(opened: Open) -> None:
+    engine = opened(event("C", 5, "mem", args={"free": 1, "used": "2.5"}), event("C", 3, "mem", args={"free": 4}))
+    rows = engine.query(
+        "SELECT t.name, ts, value FROM counter c JOIN process_counter_track t ON t.id = track_id ORDER BY c.id"
+    )
+    assert rows.rows == (("mem free", 3_000, 4.0), ("mem free", 5_000, 1.0), ("mem used", 5_000, 2.5))
+
+
+def test_an_event_without_name_or_category_has_perfetto_s_words_for_it(opened: Open) -> None:
+    engine = opened({"ph": "X", "ts": 0, "dur": 1, "pid": 1, "tid": 1, "cat": ""})
+    assert engine.query("SELECT name, category, cat FROM slice").rows == (("[No name]", None, None),)
+
+
+def test_negative_times_and_slices_without_length_are_left_out(opened: Open) -> None:
+    engine = opened(x("before", -5, 1), {"ph": "X", "name": "no dur", "ts": 1, "pid": 1, "tid": 1}, x("a", 3, 4))
+    assert engine.query("SELECT name FROM slice").rows == (("a",),)
+
+
+def test_modules_are_included_by_name_or_pattern(opened: Open) -> None:
+    engine = opened(x("a", 0, 10), x("b", 2, 5))
+    assert engine.query("INCLUDE PERFETTO MODULE slices.self_dur; SELECT self_dur FROM slice_self_dur").rows == (
+        (7000,),
+        (3000,),
+    )
+    assert engine.query("include perfetto module slices.*; SELECT name, tid FROM thread_slice").rows == (
+        ("a", 1),
+        ("b", 1),
+    )
+    assert engine.query("SELECT name, ts, dur FROM _slice_flattened ORDER BY ts").rows == (
+        ("a", 0, 2_000), ("b", 2_000, 3_000), ("a", 5_000, 5_000),
+    )  # fmt: skip
+
+
+def test_a_query_that_leaves_arguments_alone_does_not_read_them(opened: Open) -> None:
+    engine = opened(x("a", 0, 10, args={"k": 1}))
+    engine.query("INCLUDE PERFETTO MODULE slices.with_context; SELECT name, thread_name FROM thread_slice")
+    assert "args" not in engine._filler._done  # type: ignore[attr-defined]
+    engine.query("SELECT arg_set_id FROM thread_slice")
+    assert "args" in engine._filler._done  # type: ignore[attr-defined]
+
+
+def test_functions_views_tables_and_macros_of_the_user(opened: Open) -> None:
+    engine = opened(x("a", 0, 10), x("b", 2, 5))
+    engine.query("CREATE PERFETTO FUNCTION twice(v LONG) RETURNS LONG AS SELECT $v * 2")
+    engine.query("CREATE PERFETTO TABLE t(name STRING) AS SELECT name, twice(dur) AS d FROM slice")
+    engine.query(
+        "CREATE OR REPLACE PERFETTO VIEW v AS SELECT d FROM t; CREATE OR REPLACE PERFETTO VIEW v AS SELECT name, d FROM t"
+    )
+    engine.query(
+        "CREATE PERFETTO MACRO more(x Expr, y Expr) RETURNS Expr AS $x + $y; CREATE PERFETTO INDEX i ON t(name)"
+    )
+    assert engine.query("SELECT name, more!(d, 1) FROM v; -- the last statement's rows\n").rows == (
+        ("a", 20_001),
+        ("b", 6_001),
+    )
+    engine.query("INSERT INTO t VALUES ('c', 1); DROP VIEW v; DROP TABLE t")
+    assert "t" not in engine.tables()
+
+
+def test_a_function_reads_the_trace(opened: Open) -> None:
+    engine = opened(x("a", 0, 10), x("b", 2, 5))
+    engine.query(
+        "CREATE PERFETTO FUNCTION long_of(n STRING) RETURNS LONG AS SELECT sum(dur) FROM slice WHERE name = $n"
+    )
+    assert engine.query("SELECT long_of('b')").rows == ((3_000,),)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ATTACH 'other.db' AS other",
+        "SELECT load_extension('x')",
+        "PRAGMA writable_schema = 1",
+        "PRAGMA temp_store_directory = '.'",
+        "PRAGMA journal_mode = WAL",
+        "VACUUM INTO 'copy.db'",
+        "DELETE FROM slice",
+        "UPDATE slice SET dur = 0",
+        "INSERT INTO args (id) VALUES (1)",
+        "DROP TABLE slice",
+        "DROP VIEW thread_track",
+        "ALTER TABLE slice RENAME TO other",
+        "CREATE TRIGGER t AFTER INSERT ON flow BEGIN SELECT 1; END",
+        "BEGIN",
+        "SAVEPOINT s",
+        "DETACH main",
+    ],
+)
+def test_queries_that_would_change_something_are_refused(sql: str, opened: Open, tmp_path: Path) -> None:
+    engine = opened(x("a", 0, 10))
+    files = sorted(tmp_path.iterdir())
+    with pytest.raises(UsageError) as refusal:
+        engine.query(sql)
+    assert "\n" not in str(refusal.value)
+    assert engine.query("SELECT name, dur FROM slice").rows == (("a", 10_000),)
+    assert sorted(tmp_path.iterdir()) == files
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION SELECT x + 1 FROM n) SELECT max(x) FROM n",
+    ],
+)
+def test_a_query_without_end_is_stopped(sql: str, opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    begin = time.monotonic()
+    with pytest.raises(UsageError, match=r"^the query ran for more than 0\.2 s and was stopped; .*--time-limit$"):
+        engine.query(sql, time_limit_s=0.2)
+    assert time.monotonic() - begin < 10
+    assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
+
+
+def test_a_function_without_end_is_stopped(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    engine.query("CREATE PERFETTO FUNCTION f(v LONG) RETURNS LONG AS SELECT f($v + 1)")
+    with pytest.raises(UsageError, match="calls itself without end"):
+        engine.query("SELECT f(1)")
+
+
+def test_a_value_beyond_all_bounds_is_refused(opened: Open) -> None:
+    with pytest.raises(UsageError, match="too big"):
+        opened(x("a", 0, 10)).query("SELECT length(zeroblob(500000000))")
+
+
+@pytest.mark.parametrize(
+    ("sql", "text"),
+    [
+        ("SELECT nosuch FROM slice", "the query cannot run: no such column: nosuch"),
+        (
+            "SELECT * FROM thread_slice",
+            "no such table: thread_slice; INCLUDE PERFETTO MODULE slices.with_context first",
+        ),
+        ("INCLUDE PERFETTO MODULE android.startup", "the embedded engine has no module android.startup, only"),
+        ("SELECT 'open", "the query has a ' without its other half; close the quotes"),
+        ("SELECT (1", "the query cannot run: incomplete input"),
+        ("SELECT nosuch!(1)", "there is no macro nosuch!; make it with CREATE PERFETTO MACRO"),
+        ("CREATE VIRTUAL TABLE v USING span_join(a, b)", "use --engine perfetto"),
+        ("CREATE PERFETTO FUNCTION f() RETURNS TABLE(x LONG) AS SELECT 1 AS x", "use --engine perfetto"),
+        ("CREATE PERFETTO TABLE t", "has no AS"),
+        ("SELECT * FROM sched", "no such table: sched; there are args, counter,"),
+    ],
+)
+def test_a_wrong_query_is_explained_in_one_line(sql: str, text: str, opened: Open) -> None:
+    with pytest.raises(UsageError) as explained:
+        opened(x("a", 0, 10)).query(sql)
+    assert text in str(explained.value)
+    assert "\n" not in str(explained.value)
+
+
+def test_ancestors_and_descendants_stand_where_tables_do(opened: Open) -> None:
+    engine = opened(x("a", 0, 10), x("b", 1, 9), x("c", 2, 8), x("d", 20, 30))
+    assert engine.query("SELECT name FROM ancestor_slice(2) ORDER BY id").rows == (("a",), ("b",))
+    assert engine.query("SELECT name FROM descendant_slice(0) WHERE depth > 1").rows == (("c",),)
+    joined = (
+        "SELECT s.name AS s, r.name AS r FROM slice s LEFT JOIN ancestor_slice(s.id) AS r ON r.depth = 0 ORDER BY s.id"
+    )
+    assert engine.query(joined).rows == (("a", None), ("b", "a"), ("c", "a"), ("d", None))
+    assert len(engine.query("SELECT 1 FROM slice s, ancestor_slice(s.id) b WHERE b.name = 'a'")) == 2
+
+
+def test_a_file_that_is_no_trace_is_said_when_first_asked(tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text("<html></html>")
+    with open_engine(path) as engine, pytest.raises(FormatError):
+        engine.query("SELECT * FROM slice")
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text("[]")
+    with pytest.raises(UsageError, match="choose one of embedded, perfetto"):
+        open_engine(path, engine="duckdb")
+
+
+def test_steps_and_operators_join_to_slices(opened: Open) -> None:
+    engine = opened(
+        x("ProfilerStep#3", 0, 100, cat="user_annotation"), x("aten::mm", 10, 60, cat="cpu_op"),
+        x("aten::empty", 20, 30, cat="cpu_op"), x("cudaLaunchKernel", 40, 45, cat="cuda_runtime", args={"correlation": 5}),
+        x("gemm", 50, 90, cat="kernel", pid=0, tid=7, args={"correlation": 5, "device": 0, "stream": 7}),
+        x("ProfilerStep#4", 110, 150, cat="user_annotation"), x("aten::add", 120, 130, cat="cpu_op"),
+    )  # fmt: skip
+    assert engine.query("SELECT number, t.ts, t.dur, name FROM tracegap_step t JOIN slice s ON s.id = t.slice_id").rows == (
+        (3, 0, 100_000, "ProfilerStep#3"), (4, 110_000, 40_000, "ProfilerStep#4"),
+    )  # fmt: skip
+    rows = engine.query(
+        "SELECT s.name, o.self_ns, device_ns, step FROM tracegap_operator o JOIN slice s ON s.id = o.slice_id"
+    )
+    assert rows.rows == (
+        ("aten::mm", 35_000, 40_000, 3), ("aten::empty", 10_000, 0, 3), ("aten::add", 10_000, 0, 4),
+    )  # fmt: skip
+
+
+def test_ctrl_c_ends_a_query(opened: Open) -> None:
+    import _thread
+
+    engine = opened(x("a", 0, 10))
+    engine.query("SELECT count(*) FROM slice")
+    timer = threading.Timer(0.2, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        engine.query("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n")
+    timer.join()
+    assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
