@@ -83,17 +83,35 @@ def _in_a_row(scene: Scene) -> Rows:
     slices = scene.timeline.slices
     rows = operators(scene)
     rows = rows[slices.step[rows] >= 0]
-    if not len(rows):
-        return rows
+    parent = slices.parent[rows]
+    # Rows of a lane stand by start, so a stable sort leaves those of one parent in order of time.
+    rows = rows[np.argsort(np.where(parent >= 0, parent, -1 - slices.track[rows]), kind="stable")]
+    heavy = are(scene, slices.name[rows], lambda name: costs.family(name) in HEAVY)
+    place = (slices.name, slices.track, slices.lane, slices.parent, slices.context, slices.step)
+    run = _runs(*(column[rows] for column in place))
+    long = heavy & (np.bincount(run)[run] >= IN_A_ROW)
+    rows, run = rows[long], run[long]
+    # Arguments are read of these few only.
     calls = shapes.find_calls(scene.timeline, rows)
-    heavy = np.array([bool(one.inputs) and costs.family(one.name) in HEAVY for one in calls.told], np.bool_)
-    order = np.lexsort((slices.start[rows], slices.context[rows], slices.parent[rows], slices.track[rows]))
-    rows, call = rows[order], calls.of[order]
-    place = _labels(slices.track[rows], slices.parent[rows], slices.context[rows], slices.step[rows])
-    begins = np.append(True, (call[1:] != call[:-1]) | (place[1:] != place[:-1]))
-    run = np.cumsum(begins) - 1
-    taken: Rows = rows[(np.bincount(run)[run] >= IN_A_ROW) & heavy[call] & ~begins]
+    told = np.array([bool(one.inputs) for one in calls.told], np.bool_)
+    run = _runs(run, calls.of)
+    again = np.append(False, run[1:] == run[:-1])[: len(run)]
+    taken: Rows = rows[again & (np.bincount(run)[run] >= IN_A_ROW) & told[calls.of]]
     return taken
+
+
+def _runs(*columns: NDArray[np.signedinteger]) -> NDArray[np.int64]:
+    """Give each stretch of rows in which no column changes a number from 0 on: int64, one a row.
+
+    Examples
+    --------
+    >>> _runs(np.array([7, 7, 7, 9]), np.array([1, 1, 2, 2])).tolist()
+    [0, 0, 1, 2]
+    """
+    begins = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        begins[1:] |= column[1:] != column[:-1]
+    return np.cumsum(begins)
 
 
 def _labels(*columns: NDArray[np.signedinteger]) -> NDArray[np.int64]:
