@@ -2,10 +2,13 @@
 
 import networkx
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracegap.schedule import NEVER, Edges, Graph, bind, contract, order, path, replay, replay_many, slack, weights
+
+FAR = NEVER // 2
+"""Times under this are of nodes that nothing reaches."""
 
 
 def graph(time, *edges, nodes=None):
@@ -53,6 +56,14 @@ def test_a_cycle_across_time_is_broken_too():
     # 0 → 1 → 2 go forward, and a launch of negative lag leads back.
     found = order(graph([1, 2, 3], (0, 1, 1), (1, 2, 1), (2, 0, -2, 1)))
     assert found.kept.tolist() == [True, True, False]
+
+
+def test_a_long_chain_behind_an_edge_back_in_time_is_put_behind_its_source():
+    # A source at 1,000 leads back to node 1 at 1, and from there a chain goes on, past 1,000.
+    chain = [(node, node + 1, 1) for node in range(1, 1500)]
+    found = order(graph([1000, *range(1, 1501)], (0, 1, -999), *chain))
+    assert found.nodes.tolist() == list(range(1501))
+    assert found.kept.all()
 
 
 def test_the_binding_edge_is_the_latest_and_the_rest_is_delay():
@@ -141,6 +152,53 @@ def test_changed_weights_give_the_longest_path_of_networkx(one, data):
     assert times.max() == networkx.dag_longest_path_length(drawn)
     ends = [int(replay_many(plan, [changed], start, node)[0]) for node in range(len(one.time))]
     assert ends == times.tolist()
+
+
+@st.composite
+def lanes(draw):
+    """A host lane of 10 nodes and two long lanes that it feeds, as threads and streams are, with some edges back to it.
+
+    Edges are (source, target, weight); all lead to later columns.
+    """
+    host = list(range(10))
+    weight = st.integers(0, 30)
+    edges = [(one, one + 1, draw(weight)) for one in host[:-1]]
+    for lane in (range(10, 60), range(60, 110)):
+        for at, node in enumerate(lane):
+            if at:
+                edges.append((node - 1, node, draw(st.one_of(weight, st.just(NEVER))) if draw(st.booleans()) else 7))
+            edges.append((draw(st.sampled_from(host[: min(1 + at // 10, 9)])), node, draw(weight)))
+            if draw(st.integers(0, 9)) == 0 and at > 1:
+                edges.append((draw(st.sampled_from(lane[: at - 1])), node, draw(weight)))
+    if draw(st.booleans()):
+        edges.append((35, 9, draw(weight)))
+    return edges
+
+
+@settings(deadline=None)
+@given(lanes(), st.integers(0, 109))
+def test_long_runs_give_what_stepping_through_gives(edges, node):
+    source, target, weight = (np.array(column) for column in zip(*edges, strict=True))
+    table = Edges(source.astype(np.int32), target.astype(np.int32), weight, np.zeros(len(edges), np.uint8))
+    start = np.where(np.arange(110) == 0, 5, NEVER)
+    plan = contract(Graph(np.zeros(110, np.int64), np.arange(110, dtype=np.int32), table))
+    scenarios = [weight, np.maximum(weight, 3), np.where(target == 40, NEVER, weight)]
+    expected = [longest(edges, scenario.tolist()) for scenario in scenarios]
+    for scenario, times in zip(scenarios, expected, strict=True):
+        assert np.maximum(replay(plan, scenario, start), FAR).tolist() == times
+    ends = replay_many(plan, scenarios, start, node)
+    assert np.maximum(ends, FAR).tolist() == [times[node] for times in expected]
+
+
+def longest(edges, weight):
+    """The time of each of 110 nodes by the definition; node 9 may wait for others and leads nowhere."""
+    times = {0: 5}
+    incoming = {}
+    for (source, target, _), length in zip(edges, weight, strict=True):
+        incoming.setdefault(target, []).append((source, length))
+    for node in (*range(1, 9), *range(10, 110), 9):
+        times[node] = max(max(times[source] + length for source, length in incoming[node]), FAR)
+    return [times[node] for node in range(110)]
 
 
 @given(graphs(), st.data())

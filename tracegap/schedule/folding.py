@@ -20,6 +20,9 @@ from tracegap.schedule.graph import NEVER, Graph
 _BATCH = 8
 """Scenarios replayed side by side; bounds the memory at some 350 bytes a head."""
 
+_LONG = 16
+"""Heads and edges of a run, on average, from which array passes are faster than stepping from edge to edge."""
+
 
 class Run(NamedTuple):
     """Heads ``[first, last)``; edges into them that are no links, ``[low, high)``, counted behind the links.
@@ -235,6 +238,8 @@ def _moments(plan: Plan, lengths: NDArray[np.int64], start: NDArray[np.int64]) -
     """Return int64[h, k]: the time of each head under k scenarios of int64[c, k] lengths."""
     moments = np.repeat(start[plan.nodes[plan.first]][:, None], lengths.shape[1], axis=1)
     moments[plan.target] = NEVER
+    if len(plan.first) + len(plan.edge) < _LONG * len(plan.runs):
+        return _stepped(plan, lengths, moments)
     link = np.full(moments.shape, NEVER)
     np.maximum.at(link, plan.target[: plan.links], lengths[: plan.links])
     total = np.where(link <= NEVER // 2, 0, link)
@@ -261,4 +266,18 @@ def _moments(plan: Plan, lengths: NDArray[np.int64], start: NDArray[np.int64]) -
             mine -= total[first:last]
             np.maximum.accumulate(mine, axis=0, out=mine)
             mine += total[first:last]
+    return moments
+
+
+def _stepped(plan: Plan, lengths: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As `_moments`, where runs are short: one loop over the edges into heads a scenario."""
+    by_target = np.argsort(plan.target, kind="stable")
+    source, target = plan.head[plan.source[by_target]].tolist(), plan.target[by_target].tolist()
+    for column in range(lengths.shape[1]):
+        reached: list[int] = moments[:, column].tolist()
+        for before, after, length in zip(source, target, lengths[by_target, column].tolist(), strict=True):
+            moment = reached[before] + length
+            if moment > reached[after]:
+                reached[after] = moment
+        moments[:, column] = reached
     return moments
