@@ -84,6 +84,7 @@ def analyze(
     peak_flops: float | None = None,
     peak_bandwidth: float | None = None,
     counters: str | Path | None = None,
+    target_ns: int | None = None,
     sections: Sequence[str] = (),
     full: bool = False,
     command: Sequence[str] = (),
@@ -108,6 +109,8 @@ def analyze(
         The same as numbers: FLOP/s for all types, bytes/s.
     counters : str or Path, optional
         What ``perf stat -x,`` or ``perf stat -j`` counted over the run.
+    target_ns : int, optional
+        The mean time of a step that is wanted, in ns: after how many steps is the first one paid off.
     sections : sequence of str
         Names of analyses: only these, in full. All by default.
     full : bool
@@ -125,7 +128,15 @@ def analyze(
     timeline = trace if isinstance(trace, Timeline) else load(trace)
     window = choose_window(timeline, steps=steps, between=between, whole=whole)
     deep = full or bool(sections)
-    model = analyses.Model(timeline, window, dag.build(timeline, window), wall_clock_ns, full=deep, hardware=hardware)
+    model = analyses.Model(
+        timeline,
+        window,
+        dag.build(timeline, window),
+        wall_clock_ns,
+        full=deep,
+        hardware=hardware,
+        target_ns=target_ns,
+    )
     results: dict[str, Any] = {}
     told: list[Section] = []
     for analysis in analyses.ANALYSES:

@@ -121,7 +121,7 @@ def _bare(timeline: Timeline, rows: Rows) -> Columns:
 
 
 def _pytorch(timeline: Timeline, rows: Rows) -> Columns:
-    """Read the arguments of operators that a model knows; of views the shapes are enough."""
+    """Read shapes and types of all operators; further arguments, which tell many calls apart, only where a model may ask."""
     name = timeline.slices.name[rows].astype(np.int64)
     known = _are(timeline, name, lambda text: costs.family(text) is not None)
     views = _are(timeline, name, lambda text: costs.family(text) == "views")
@@ -133,12 +133,12 @@ def _pytorch(timeline: Timeline, rows: Rows) -> Columns:
     dims = "Input Dims" if len(timeline.arg("Input Dims").rows) else "Input dims"
     columns = {
         "name": name,
-        "inputs": column(dims, known),
-        "types": column("Input type", known),
+        "inputs": timeline.arg(dims).at(event).astype(np.int64),
+        "types": timeline.arg("Input type").at(event).astype(np.int64),
         "concrete": column("Concrete Inputs", known & ~views),
         "strides": column("Input Strides", known & ~views),
         "forward": np.where(known, _forward(timeline, rows, dims), -1),
-        "flops": column("flops", np.ones(len(rows), bool)),
+        "flops": timeline.arg("flops").at(event).astype(np.int64),
     }
     return {key: values for key, values in columns.items() if key == "name" or values.max(initial=-1) >= 0}
 

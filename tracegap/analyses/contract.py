@@ -14,7 +14,7 @@ class Model:
     """What an analysis is given: the timeline, the window of it that is analysed, and that window's dependency graph.
 
     ``wall_clock_ns`` is the time of a step without the profiler, where the user knows it; ``full`` asks for the rows that
-    only a full report holds; ``hardware`` is what the user knows of devices.
+    only a full report holds; ``hardware`` is what the user knows of devices; ``target_ns`` is the mean time of a step that is wanted.
     """
 
     timeline: Timeline
@@ -23,6 +23,7 @@ class Model:
     wall_clock_ns: int | None = None
     full: bool = False
     hardware: Hardware = field(default_factory=Hardware)
+    target_ns: int | None = None
 
 
 class Analysis(Protocol):

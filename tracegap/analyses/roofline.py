@@ -203,7 +203,8 @@ def judge(
 ) -> tuple[Diagnosis, int | None]:
     """Diagnose calls that may differ in type, and return with it the least time that they need together, ns.
 
-    The peak for several types is the one at which all their arithmetic takes as long as each at its own.
+    The peak for several types is the one at which all their arithmetic takes as long as each at its own; types without a
+    known peak take no time then, so that the fraction is at least what is said.
     """
     if limits is None:
         return diagnose(flops, moved, duration, None, ""), None
@@ -214,21 +215,15 @@ def judge(
 
 
 def _seconds(costs: Iterable[tuple[int, Cost]], limits: Limits) -> float | None:
-    """Return how long all the arithmetic takes at the peaks, in s; None where one is not known."""
-    total = 0.0
-    for count, cost in costs:
-        if cost.flops:
-            peak = limits.peak(cost.dtype)
-            if peak is None:
-                return None
-            total += count * cost.flops / peak
-    return total
+    """Return how long the arithmetic takes at the peaks, in s, as far as they are known; None where none is."""
+    known = [(count * cost.flops, peak) for count, cost in costs if cost.flops and (peak := limits.peak(cost.dtype))]
+    return sum(amount / peak for amount, peak in known) if known else None
 
 
 def _attainable(costs: Iterable[tuple[int, Cost]], limits: Limits) -> int | None:
     total = 0.0
     for count, cost in costs:
-        # a rate is enough for any time at all, so one judge is enough for each call
+        # the ideal time does not depend on the time taken
         ideal = diagnose(cost.flops, cost.bytes, 1, limits, cost.dtype).ideal_ns
         if ideal is None:
             return None

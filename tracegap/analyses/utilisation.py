@@ -49,6 +49,10 @@ TITLE = "Busy or fast?"
 
 SHORT = 10_000
 """ns: kernels shorter than this take about as long to launch as to run."""
+MOST = 4
+"""Devices that sentences are about."""
+WORTH = 0.01
+"""Share of the time under which nothing is said."""
 TOP = 20
 """Rows of a long table."""
 _OCCUPANCY = "est. achieved occupancy %"
@@ -123,6 +127,7 @@ class Utilisation:
     communication: tuple[CollectiveUse, ...] = ()
     copies: tuple[CopyUse, ...] = ()
     counters: CounterUse | None = None
+    wall_ns: int | None = None
 
 
 def run(model: Model) -> Utilisation | None:
@@ -153,6 +158,7 @@ def run(model: Model) -> Utilisation | None:
         communication=tuple(transfers.collectives(timeline, window)),
         copies=tuple(transfers.copies(timeline, window)),
         counters=place(model.hardware.counters, found, window.wall, limits[HOST]),
+        wall_ns=window.wall,
     )
 
 
@@ -309,19 +315,27 @@ def section(result: Utilisation) -> Section:
 
 
 def _work_lines(result: Utilisation) -> Iterator[str]:
-    for total in result.totals:
-        if total.duration_ns <= 0 or (result.limits is not None and total.f_c is None and total.f_b is None):
-            continue
-        share = "" if result.modelled_ratio is None else f", {ratio(result.modelled_ratio)} of its time"
+    rated = [use for use in result.totals if use.duration_ns > 0 and (use.flops_per_s or use.bytes_per_s)]
+    main = [use for use in rated if use.device != roofline.HOST_LABEL] or rated
+    for total in main[:MOST]:
+        share = f" ({_share(result)})" if len(main) == 1 and result.modelled_ratio is not None else ""
         yield f"{_capital(total.device)}, over what has a cost model{share}: {_achieved(total)}{_meant(total)}."
-    worst = _worst(result)
+    worst = _worst(result, {use.device for use in main})
     if worst is not None:
         yield f"Farthest from the roof is {named(worst.name)}, {duration(worst.duration_ns)}: {_achieved(worst)}{_meant(worst)}."
     for chain in result.chains[:1]:
-        if chain.bytes and chain.saving_bytes:
+        if chain.bytes and chain.duration_ns >= WORTH * sum(use.duration_ns for use in main):
             yield _chain_sentence(chain)
-    if result.ideal_wall_ns is not None:
-        yield f"With all of that at the roof the window would take {duration(result.ideal_wall_ns)}."
+    if result.ideal_wall_ns is not None and result.wall_ns:
+        if result.ideal_wall_ns < (1 - WORTH) * result.wall_ns:
+            yield f"With all of that at the roof the window would take {duration(result.ideal_wall_ns)}."
+        else:
+            yield "With all of that at the roof the window would take as long: something else binds it."
+
+
+def _share(result: Utilisation) -> str:
+    what = "kernel" if result.devices else "operator"
+    return f"{ratio(result.modelled_ratio or 0.0)} of {what} time"
 
 
 def _capital(text: str) -> str:
@@ -346,9 +360,9 @@ def _meant(use: Use) -> str:
     return f": {use.diagnosis}" if use.diagnosis else ""
 
 
-def _worst(result: Utilisation) -> Use | None:
+def _worst(result: Utilisation, devices: set[str]) -> Use | None:
     """Return the family that loses most time to the roof, where there are several."""
-    known = [use for use in result.families if use.attainable_ns is not None and use.diagnosis]
+    known = [use for use in result.families if use.attainable_ns is not None and use.device in devices]
     return max(known, key=_lost) if len(known) > 1 else None
 
 
@@ -387,8 +401,8 @@ def _notes(result: Utilisation) -> Iterator[str]:
     if result.operators and not rated:
         yield "No operator's work is known: record with record_shapes=True, so that FLOPs and bytes can be counted."
     elif result.modelled_ratio is not None and result.modelled_ratio < 1:
-        yield f"{ratio(1 - result.modelled_ratio)} of the time has no cost model."
-    if result.limits is not None:
+        yield f"{ratio(1 - result.modelled_ratio)} of {'kernel' if result.devices else 'operator'} time has no cost model."
+    if result.limits is not None and rated:
         yield f"Limits of {result.limits.device} from {result.limits.source}."
     loose = sum(kernel.duration_ns for kernel in result.kernels)
     if loose:

@@ -23,6 +23,9 @@ def run(
     wall_clock: Annotated[
         str | None, typer.Option("--wall-clock", metavar="MS", help="The time of a step without the profiler.")
     ] = None,
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="MS", help="After how many steps is their mean within this time?")
+    ] = None,
     device_limits: options.DeviceLimits = None,
     peak_flops: options.PeakFlops = None,
     peak_bandwidth: options.PeakBandwidth = None,
@@ -40,6 +43,7 @@ def run(
     apart(output, trace)
     window = options.step_range(steps), options.time_range(between)
     clean = options.time("--wall-clock", wall_clock)
+    wanted = options.time("--target", target)
     peak = options.rate("--peak-flops", peak_flops), options.rate("--peak-bandwidth", peak_bandwidth)
     limit = options.size(max_bytes)
     from tracegap import pipeline
@@ -54,6 +58,7 @@ def run(
             between=window[1],
             whole=whole,
             wall_clock_ns=clean,
+            target_ns=wanted,
             device_limits=device_limits,
             peak_flops=peak[0],
             peak_bandwidth=peak[1],
