@@ -242,6 +242,12 @@ def test_a_step_name_that_finds_nothing_is_an_error(read):
         read(x("aten::add", 0, 1), step_name="nowhere")
 
 
+def test_a_name_that_repeats_like_steps_is_hinted_at(read):
+    timeline = read(*(x("batch", 100 * i, 100 * i + 80, "user_annotation") for i in range(3)))
+    (hint,) = [problem for problem in timeline.problems if problem.code == "unmarked-steps"]
+    assert (hint.count, hint.example) == (3, "--step-name '^batch$'")
+
+
 def test_events_without_a_timed_slice_are_an_error(read):
     with pytest.raises(FormatError, match="no timed slice"):
         read(

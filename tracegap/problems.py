@@ -280,6 +280,10 @@ CATALOGUE: dict[str, Fault] = {
         "Flow arrows without a start, an end or a slice to stand on.",
         "Nothing to do: links by correlation id are used where they exist.",
     ),
+    "unmarked-steps": _info(
+        "The trace marks no steps, but slices of one name repeat as steps do.",
+        "Give that name with --step-name, or call prof.step() with a schedule, to have times per step.",
+    ),
     "cut-step": _info(
         "Steps that the recording cut off were kept out of the statistics.",
         "Record one step more than you need.",

@@ -12,6 +12,9 @@ from tracegap.kinds import DEVICE_WORK, Kind, Role
 from tracegap.problems import Problem, problem
 from tracegap.tables import Slices, Stages, Steps, Tracks
 
+REPEATS = 3
+"""A name that comes this often at the top of a thread, and fills more than half of the time, looks like a step."""
+
 LONG = 10
 """A device slice of this many median steps is implausible: no kernel outlives ten iterations of the loop that launched it."""
 
@@ -74,10 +77,12 @@ def _record_end(events: Events, origin: int) -> int | None:
     return int(events.start[rows[-1]] - origin) if len(rows) else None
 
 
-def attribute(slices: Slices, steps: Steps, tracks: Tracks) -> tuple[Slices, Steps, list[Problem]]:
+def attribute(
+    slices: Slices, steps: Steps, tracks: Tracks, names: tuple[str, ...]
+) -> tuple[Slices, Steps, list[Problem]]:
     """Say which step each slice belongs to, which device times cannot be right, and which steps were cut."""
     if not len(steps):
-        return slices, steps, []
+        return slices, steps, _repeats(slices, tracks, names)
     step = _step_of(steps.start, steps.end, steps.track, slices.track, slices.start)
     launched = slices.launch >= 0
     step[launched] = step[slices.launch[launched]]
@@ -205,3 +210,22 @@ def _enclosing(step: NDArray[np.int32], start: NDArray[np.int64], end: NDArray[n
         parents.append(around)
         stack.append(row)
     return np.array(parents, np.int32)
+
+
+def _repeats(slices: Slices, tracks: Tracks, names: tuple[str, ...]) -> list[Problem]:
+    """Return, for a trace without steps, a hint at the name that repeats and covers most of one thread, if there is one."""
+    rows = np.flatnonzero((tracks.role[slices.track] == Role.HOST) & tracks.ordered[slices.track] & slices.plausible)
+    rows = rows[(slices.parent[rows] < 0) & (slices.name[rows] >= 0)]
+    if not len(rows):
+        return []
+    key = slices.track[rows].astype(np.int64) * len(names) + slices.name[rows]
+    found, place, count = np.unique(key, return_inverse=True, return_counts=True)
+    total = np.zeros(len(found), np.int64)
+    np.add.at(total, place, slices.end[rows] - slices.start[rows])
+    extent = int(slices.end[rows].max() - slices.start[rows].min())
+    likely = np.flatnonzero((count >= REPEATS) & (2 * total > extent))
+    if not len(likely):
+        return []
+    best = int(likely[np.argmax(total[likely])])
+    name = names[int(found[best]) % len(names)]
+    return [problem("unmarked-steps", int(count[best]), f"--step-name '^{re.escape(name)}$'")]

@@ -96,7 +96,7 @@ def build(events: Events, marks: Marks, *, dialect: str, step_name: str | None =
     tracks, slices, nest_problems = lanes.place(chosen, marks)
     slices, steps = stepping.number(slices, tracks, events, marks, chosen.origin)
     flows, kinds, launch, flow_problems = links.connect(slices, tracks, events, marks, chosen)
-    slices, steps, step_problems = stepping.attribute(replace(slices, launch=launch), steps, tracks)
+    slices, steps, step_problems = stepping.attribute(replace(slices, launch=launch), steps, tracks, marks.strings)
     slices = replace(slices, runs=lanes.runs(slices, tracks))
     stages = stepping.find_stages(slices, steps, marks.strings, generic=dialect == "chrome")
     good = slices.plausible

@@ -144,7 +144,7 @@ def run(model: Model) -> Serialisation | None:
 def section(result: Serialisation) -> Section:
     """Say what never overlaps, what pipelining gives and what is exposed."""
     lines = [*_pipelining_lines(result), *_exposed_lines(result), *_parallel_lines(result)]
-    if not lines:
+    if not lines and not result.pairs:
         lines.append("The steps have fewer than two stages and there is no device: nothing to compare.")
     tables = [_pair_table(result.pairs)] if result.pairs else []
     notes = []
