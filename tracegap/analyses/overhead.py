@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
+from tracegap.analyses.first_run import FirstRun, find_first_run
 from tracegap.analyses.partitions import Partitions, find_partitions
 from tracegap.analyses.steps import clocks, is_first_apart, median
 from tracegap.charges import Charge
@@ -79,14 +80,6 @@ class Operator:
 
 
 @dataclass(frozen=True, slots=True)
-class FirstRun:
-    """What the first step costs beyond the median of the others."""
-
-    excess_ns: int
-    steps_to_target: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class WallClock:
     """The traced time of a step against the clean one; ``ratio`` is traced / clean."""
 
@@ -123,7 +116,7 @@ def run(model: Model) -> Overhead | None:
         device=_side(timeline, window, devices) if len(devices) else None,
         operators=tuple(_operators(timeline, window, rows, devices)),
         partitions=find_partitions(timeline, window),
-        first_run=_first_run(model),
+        first_run=find_first_run(model),
         wall_clock=_wall_clock(model),
     )
 
@@ -261,15 +254,6 @@ def _operators(timeline: Timeline, window: Window, rows: Rows, devices: Rows) ->
     return sorted(told, key=lambda one: (-one.operator_ns, one.name))
 
 
-def _first_run(model: Model) -> FirstRun | None:
-    rows = np.array(model.window.steps, np.intp)
-    if len(rows) < 2:
-        return None
-    _, begin, finish = clocks(model.timeline, rows)
-    time = finish - begin
-    return FirstRun(int(time[0]) - median(time[1:])) if is_first_apart(time) else None
-
-
 def _wall_clock(model: Model) -> WallClock | None:
     clean = model.wall_clock_ns
     if clean is None or clean <= 0:
@@ -299,7 +283,7 @@ def section(result: Overhead) -> Section:
         if result.device is None:
             notes += result.partitions.dispatching()
     if result.first_run is not None:
-        lines.append(f"The first step costs {duration(result.first_run.excess_ns)} more than the median of the others.")
+        lines.append(result.first_run.sentence())
     if result.operators:
         tables.append(_operators_table(result))
         if result.wall_clock is None:
