@@ -3,7 +3,7 @@
 In: a `Dag`. Out: `Segments` that tile the window: work by the kind of its slice, waits by their cause.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,12 +83,36 @@ def walk(dag: Dag, node: int) -> Segments:
 
     Where the chain steps back in time (a kernel that starts before its launch), the step shows as nothing.
     """
-    edges = dag.graph.edges
-    rows = schedule.path(dag.graph, dag.binding, node)
+    segments, _ = walks(dag, np.array([node], np.int32), np.array([dag.window.start], np.int64))
+    segments = overlay(segments, _between_steps(dag), over=(Charge.UNTRACED_HOST,), charge=Charge.BETWEEN_STEPS)
+    return overlay(segments, profiler(dag), over=DISTURBED, charge=Charge.PROFILER)
+
+
+def walks(dag: Dag, nodes: NDArray[np.int32], since: NDArray[np.int64]) -> tuple[Segments, NDArray[np.int32]]:
+    """Return the chains of binding edges back from many nodes, as segments that tile the time from a moment to each node.
+
+    Parameters
+    ----------
+    nodes : int32[w]
+        In order of time.
+    since : int64[w]
+        The moments, each before its node and not before the node of the walk before.
+
+    Returns
+    -------
+    segments : Segments
+        Walk after walk; nothing is laid over them.
+    walk : int32[k]
+        Which walk each segment belongs to.
+    """
+    edges, time = dag.graph.edges, dag.graph.time
+    rows, number = schedule.walks(dag.graph, dag.binding, nodes, since)
     source, target = edges.source[rows], edges.target[rows]
-    time = dag.graph.time
-    reached = np.maximum.accumulate(time[target])
-    begun = np.append(np.int64(dag.window.start), reached)[:-1]
+    # Walks follow one another in time, so that one running maximum serves all of them.
+    reached = np.maximum.accumulate(np.clip(time[target], since[number], time[nodes][number]))
+    begun = np.append(np.int64(0), reached)[:-1]
+    starts = np.diff(number, prepend=-1) != 0
+    begun[starts] = since[number[starts]]
     middle = np.clip(time[target] - dag.binding.delay[target], begun, reached)
     owner = dag.owner[rows]
     waiting = np.where(target < dag.source, target >> 1, source >> 1).astype(np.int32)
@@ -101,9 +125,8 @@ def walk(dag: Dag, node: int) -> Segments:
         edge=np.repeat(rows, 2),
         carried=np.stack((_carried(dag, owner), np.zeros(len(rows), np.bool_)), axis=1).ravel(),
     )
-    segments = parts.take(parts.end > parts.start)
-    segments = overlay(segments, _between_steps(dag), over=(Charge.UNTRACED_HOST,), charge=Charge.BETWEEN_STEPS)
-    return overlay(segments, _profiler(dag), over=DISTURBED, charge=Charge.PROFILER)
+    real = parts.end > parts.start
+    return parts.take(real), np.repeat(number, 2)[real]
 
 
 def _carried(dag: Dag, owner: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -192,7 +215,8 @@ def _between_steps(dag: Dag) -> intervals.Intervals:
     return intervals.subtract(whole, intervals.union(steps.start, steps.end))
 
 
-def _profiler(dag: Dag) -> intervals.Intervals:
+def profiler(dag: Dag) -> intervals.Intervals:
+    """Return when the profiler's own rows stand."""
     slices = dag.timeline.slices
     own = slices.kind == Kind.PROFILER
     return intervals.union(slices.start[own], slices.end[own])
@@ -201,24 +225,23 @@ def _profiler(dag: Dag) -> intervals.Intervals:
 def overlay(segments: Segments, spans: intervals.Intervals, *, over: tuple[Charge, ...], charge: Charge) -> Segments:
     """Charge the parts of segments inside `spans` to another cause, where they are charged to one of `over`.
 
-    Segments are cut where a span begins or ends.
+    Segments are in order of time; they are cut where a span begins or ends.
     """
     open_ = np.isin(segments.charge, over)
     if not len(spans.start) or not open_.any():
         return segments
-    bounds = np.concatenate(spans)
-    at = np.searchsorted(segments.start, bounds, side="right") - 1
-    splits = (at >= 0) & (bounds > segments.start[at]) & (bounds < segments.end[at]) & open_[at]
-    cuts = np.sort(np.concatenate((segments.start, bounds[splits])), kind="stable")
-    row = np.searchsorted(segments.start, cuts, side="right") - 1
+    pieces = cut(segments, np.concatenate(spans))
+    place = np.searchsorted(spans.start, pieces.start, side="right") - 1
+    inside = (place >= 0) & (pieces.start < spans.end[place]) & np.isin(pieces.charge, over)
+    return replace(pieces, charge=np.where(inside, np.uint8(charge), pieces.charge).astype(np.uint8))
+
+
+def cut(segments: Segments, moments: NDArray[np.int64]) -> Segments:
+    """Cut segments in order of time at the given moments, as far as these lie inside one."""
+    at = np.searchsorted(segments.start, moments, side="right") - 1
+    splits = (at >= 0) & (moments > segments.start[at]) & (moments < segments.end[at])
+    start = np.unique(np.concatenate((segments.start, moments[splits])))
+    row = np.searchsorted(segments.start, start, side="right") - 1
     pieces = segments.take(row)
-    place = np.searchsorted(spans.start, cuts, side="right") - 1
-    inside = (place >= 0) & (cuts < spans.end[place]) & open_[row]
-    return Segments(
-        start=cuts,
-        end=np.append(cuts[1:], segments.end[-1:]),
-        charge=np.where(inside, np.uint8(charge), pieces.charge).astype(np.uint8),
-        slice=pieces.slice,
-        edge=pieces.edge,
-        carried=pieces.carried,
-    )
+    end = np.minimum(np.append(start[1:], segments.end[-1:]), pieces.end)
+    return replace(pieces, start=start, end=end)

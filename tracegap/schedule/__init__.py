@@ -29,7 +29,7 @@ Examples
 from tracegap.schedule.folding import Plan, contract, replay, replay_many
 from tracegap.schedule.graph import NEVER, Binding, Edges, Graph, bind, weights
 from tracegap.schedule.ordering import Order, order
-from tracegap.schedule.paths import path, slack
+from tracegap.schedule.paths import path, slack, walks
 
 __all__ = [
     "NEVER",
@@ -45,5 +45,6 @@ __all__ = [
     "replay",
     "replay_many",
     "slack",
+    "walks",
     "weights",
 ]
