@@ -383,3 +383,47 @@ def test_ctrl_c_ends_a_query(opened: Open) -> None:
         engine.query("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n")
     timer.join()
     assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
+
+
+def test_the_critical_path_tiles_the_window_and_joins_to_slices(samples: Path) -> None:
+    with open_engine(samples / "cuda_host_bound.json.gz") as engine:
+        (wall,) = engine.query("SELECT max(device_end_ts, ts + dur) FROM tracegap_step ORDER BY ts DESC LIMIT 1")[
+            "max(device_end_ts, ts + dur)"
+        ]
+        ((start, length, end),) = engine.query(
+            "SELECT min(ts), sum(dur), max(ts + dur) FROM tracegap_critical_path"
+        ).rows
+        assert end - start == length
+        assert end == wall
+        ((worked, named),) = engine.query(
+            "SELECT count(*), count(s.name) FROM tracegap_critical_path c LEFT JOIN slice s ON s.id = c.slice_id "
+            "WHERE NOT waits"
+        ).rows
+        assert worked == named > 0
+
+
+def test_gaps_of_a_device_are_its_idle_time(opened: Open) -> None:
+    engine = opened(
+        x("op", 0, 100, cat="cpu_op"), x("launch", 5, 10, cat="cuda_runtime", args={"correlation": 1}),
+        x("first", 20, 30, cat="kernel", pid=0, tid=7, args={"correlation": 1, "device": 0, "stream": 7}),
+        x("second", 70, 90, cat="kernel", pid=0, tid=7, args={"device": 0, "stream": 7}),
+    )  # fmt: skip
+    gaps = engine.query(
+        "SELECT device, g.ts, g.dur, b.name AS before, a.name AS after FROM tracegap_gap g "
+        "LEFT JOIN slice b ON b.id = before_slice_id LEFT JOIN slice a ON a.id = after_slice_id ORDER BY g.ts"
+    )
+    assert gaps.rows == (
+        ("GPU 0", 0, 20_000, None, "first"),
+        ("GPU 0", 30_000, 40_000, "first", "second"),
+        ("GPU 0", 90_000, 10_000, "second", None),
+    )
+
+
+def test_findings_are_those_of_the_report(samples: Path) -> None:
+    from tracegap.pipeline import analyze
+
+    with open_engine(samples / "cuda_host_bound.json.gz") as engine:
+        findings = engine.query("SELECT code, cost_ns, saving_ns FROM tracegap_finding").rows
+    verdict = analyze(samples / "cuda_host_bound.json.gz").verdict
+    assert verdict is not None
+    assert findings == tuple((one.code, one.cost_ns, one.saving_ns) for one in verdict.findings)

@@ -54,18 +54,26 @@ def read_details(source: Source, imported: Import) -> Details:
     end_of: dict[int, int] = dict(zip(imported.end_event[ended].tolist(), ended.tolist(), strict=True))
     own: dict[int, dict[str, Any]] = {}
     times: dict[int, tuple[int | None, int | None]] = {}
+    ends: dict[int, int] = {}
     for row, event in enumerate(iterate(source)):
         number = slice_of.get(row)
         if number is None:
             number = end_of.get(row)
-            if number is not None and isinstance(event.get("args"), dict):
-                own[number] = {**own.get(number, {}), **_flatten(event["args"])}
+            if number is not None:
+                if isinstance(event.get("args"), dict):
+                    own[number] = {**own.get(number, {}), **_flatten(event["args"])}
+                ended_at = _nanoseconds(event.get("tts"))
+                if ended_at is not None:
+                    ends[number] = ended_at
             continue
         arguments = event.get("args")
         if arguments and isinstance(arguments, dict):
             own[number] = {**_flatten(arguments), **own.get(number, {})}
         if "tts" in event or "tdur" in event:
             times[number] = _nanoseconds(event.get("tts")), _nanoseconds(event.get("tdur"))
+    for number, end in ends.items():
+        begin = times.get(number, (None, None))[0]
+        times[number] = begin, None if begin is None else end - begin
     return _number(imported, own, times)
 
 

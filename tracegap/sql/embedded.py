@@ -11,18 +11,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import resources
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tracegap.errors import UsageError
 from tracegap.source import Source
 from tracegap.sql import guard, perfetto_sql
 from tracegap.sql.filling import Filler
 from tracegap.sql.functions import Relatives, register, register_relatives
-from tracegap.sql.own import OWN_TABLES
 from tracegap.sql.result import QueryResult
-from tracegap.sql.schema import DETAIL, TABLES
+from tracegap.sql.schema import DETAIL, OWN_TABLES, SEARCHED, TABLES
 from tracegap.sql.tokens import statements
-from tracegap.timeline import Timeline
+
+if TYPE_CHECKING:
+    from tracegap.timeline import Timeline
 
 TIME_LIMIT_S = 60.0
 
@@ -31,7 +32,7 @@ _NEEDS = {  # functions that read tables behind SQLite's back
     "trace_start": ("slice",),
     "trace_end": ("slice",),
     "trace_dur": ("slice",),
-    **{name: (table,) for name, table in perfetto_sql.TABLE_FUNCTIONS.values()},
+    **{name: ("slice", table) for name, table in perfetto_sql.TABLE_FUNCTIONS.values()},
 }
 _MAX_DEPTH = 50  # functions of the user that call functions of the user
 
@@ -46,7 +47,7 @@ class EmbeddedEngine:
         Asked once, when a query first reads a table of ours.
     """
 
-    def __init__(self, source: Source, timeline: Callable[[], Timeline]) -> None:
+    def __init__(self, source: Source, timeline: "Callable[[], Timeline]") -> None:
         self._source = source
         self._connection = sqlite3.connect("", isolation_level=None, cached_statements=0)
         for setting in (
@@ -57,7 +58,7 @@ class EmbeddedEngine:
         ):
             self._connection.execute(f"PRAGMA {setting}")
         self._connection.executescript(TABLES)
-        for table, (columns, _) in OWN_TABLES.items():
+        for table, columns in OWN_TABLES.items():
             self._connection.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
         self._protected = {str(row[0]) for row in self._connection.execute("SELECT name FROM sqlite_master")}
         self._authorizer, self._refused = guard.authorizer(self._protected)
@@ -149,21 +150,29 @@ class EmbeddedEngine:
         finally:
             self._connection.set_authorizer(None)
         needed: set[str] = set()
+        searched: set[tuple[str, str]] = set()
         cursors: dict[int, str] = {}
         for _, operation, cursor, place, _, text, *_ in plan:
             if operation in ("OpenRead", "ReopenIdx") and place in roots:
                 cursors[cursor] = owner[roots[place]]
                 needed.add(owner[roots[place]])
             elif operation == "Column" and cursor in cursors:
-                if (cursors[cursor], self._column(cursors[cursor], place)) in DETAIL:
+                column = cursors[cursor], self._column(cursors[cursor], place)
+                searched.update({column}.intersection(SEARCHED))
+                if column in DETAIL:
                     needed.add("args")
             elif operation in ("Function", "PureFunc", "AggStep", "Count"):
-                needed.update(_NEEDS.get(str(text).partition("(")[0], ()))
+                name = str(text).partition("(")[0]
+                needed.update(_NEEDS.get(name, ()))
+                if name.startswith("__"):  # ancestors and their like
+                    searched.update(SEARCHED)
             if operation == "Count" and cursor in cursors:
                 needed.add(cursors[cursor])
         for part in self._filler.parts:
             if part in needed:
                 self._filler.fill(part)
+        for table, one in searched:
+            self._filler.index(table, one)
 
     def _column(self, table: str, place: int) -> str:
         stored = [row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")]

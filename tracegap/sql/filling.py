@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,8 +12,11 @@ from tracegap.source import Source
 from tracegap.sql.arguments import CounterValues, Details, read_counters, read_details
 from tracegap.sql.flows import FlowRow, find_flows
 from tracegap.sql.importing import ASYNCHRONOUS, GLOBAL, NO_NAME, PROCESS, SPILLED, THREAD, Import, build
-from tracegap.sql.own import OWN_TABLES
-from tracegap.timeline import Timeline
+from tracegap.sql.schema import OWN_TABLES
+
+if TYPE_CHECKING:
+    from tracegap.sql.own import Analysed
+    from tracegap.timeline import Timeline
 
 _TRACK_TYPES = {
     THREAD: "thread_execution",
@@ -38,10 +42,10 @@ _STATS = {
 class Filler:
     """A trace, and which of its parts stand in the tables of `connection` already."""
 
-    def __init__(self, connection: sqlite3.Connection, source: Source, timeline: Callable[[], Timeline]) -> None:
+    def __init__(self, connection: sqlite3.Connection, source: Source, timeline: "Callable[[], Timeline]") -> None:
         self._connection = connection
         self._source = source
-        self._read_timeline = timeline
+        self._timeline = timeline
         self._done: set[str] = set()
 
     @property
@@ -74,6 +78,10 @@ class Filler:
             raise
         self._connection.execute("COMMIT")
 
+    def index(self, table: str, column: str) -> None:
+        """Make an index on a column if there is none yet."""
+        self._connection.execute(f"CREATE INDEX IF NOT EXISTS __{table}_by_{column} ON {table} ({column})")
+
     def _fill(self, part: str) -> None:
         if part not in self._done:
             self._done.add(part)
@@ -85,8 +93,10 @@ class Filler:
         return build(decode(self._source, {}))
 
     @cached_property
-    def _timeline(self) -> Timeline:
-        return self._read_timeline()
+    def _analysed(self) -> "Analysed":
+        from tracegap.sql.own import Analysed
+
+        return Analysed(self._timeline)
 
     @cached_property
     def _flows(self) -> list[FlowRow]:
@@ -217,7 +227,7 @@ class Filler:
         self._insert("INSERT INTO trace_bounds VALUES (?, ?)", [self.bounds()])
 
     def _fill_own(self, table: str) -> None:
-        columns, rows = OWN_TABLES[table]
-        self._insert(
-            f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows(self._timeline, self.imported)
-        )
+        from tracegap.sql.own import ROWS  # brings the analyses, which other queries do without
+
+        places = ", ".join("?" * len(OWN_TABLES[table]))
+        self._insert(f"INSERT INTO {table} VALUES ({places})", ROWS[table](self._analysed, self.imported))

@@ -75,10 +75,19 @@ class Relatives:
         )
 
     def flows(self, one: int, *, out: bool, into: bool) -> list[int]:
-        """Return the flows that can be reached from a slice, in the given directions."""
+        """Return the flows that can be reached from a slice, in the given directions.
+
+        Forwards the slices inside a reached one count as reached too, backwards those around it; both ways neither.
+        """
+        relatives = self.descendants if out and not into else self.ancestors if into and not out else None
         found: dict[int, None] = {}
-        seen, waiting = {one}, [one]
+        seen: set[int] = set()
+        waiting = [one]
         for at in waiting:  # grows while it is read: breadth first
+            if at in seen:
+                continue
+            seen.add(at)
+            waiting += relatives(at) if relatives is not None else []
             steps = []
             if out:
                 steps += self._connection.execute("SELECT id, slice_in FROM flow WHERE slice_out = ?", (at,)).fetchall()
@@ -86,9 +95,7 @@ class Relatives:
                 steps += self._connection.execute("SELECT id, slice_out FROM flow WHERE slice_in = ?", (at,)).fetchall()
             for flow, slice_id in steps:
                 found[flow] = None
-                if slice_id not in seen:
-                    seen.add(slice_id)
-                    waiting.append(slice_id)
+                waiting.append(slice_id)
         return list(found)
 
     def _column(self, sql: str, one: int) -> list[int]:

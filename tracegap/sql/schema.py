@@ -60,3 +60,15 @@ CREATE VIEW counters AS
 
 DETAIL = {("slice", "arg_set_id"), ("slice", "thread_ts"), ("slice", "thread_dur"), ("flow", "arg_set_id")}
 """Columns, beside the table ``args``, that need the events' arguments."""
+
+SEARCHED = (("slice", "parent_id"), ("flow", "slice_out"), ("flow", "slice_in"))
+"""Columns by which rows are looked up: each gets an index when a query first reads it."""
+
+OWN_TABLES = {
+    "tracegap_step": ("number", "slice_id", "ts", "dur", "device_end_ts", "cut", "may_be_cut"),
+    "tracegap_operator": ("slice_id", "ts", "dur", "name", "self_ns", "device_ns", "step"),
+    "tracegap_critical_path": ("ts", "dur", "cause", "waits", "slice_id", "carried_in"),
+    "tracegap_gap": ("device", "ts", "dur", "before_slice_id", "after_slice_id"),
+    "tracegap_finding": ("code", "title", "text", "cost_ns", "saving_ns", "evidence"),
+}
+"""Our own tables and their columns, in both engines; `tracegap.sql.own` makes their rows."""

@@ -7,19 +7,23 @@ Its binary is the package's own pinned download, or the one whose path is given.
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from tracegap.decode import decode
 from tracegap.errors import FormatError, SourceError, UsageError
 from tracegap.source import Source
 from tracegap.sql.importing import NO_NAME, Import, build
-from tracegap.sql.own import OWN_TABLES
 from tracegap.sql.result import QueryResult
+from tracegap.sql.schema import OWN_TABLES
 from tracegap.sql.tokens import tokenize
-from tracegap.timeline import Timeline
+
+if TYPE_CHECKING:
+    from tracegap.sql.own import Analysed
+    from tracegap.timeline import Timeline
 
 _BATCH = 500  # rows an INSERT: well under SQLite's limit of a statement's length
 
@@ -43,7 +47,7 @@ class PerfettoEngine:
         When it does not load the trace.
     """
 
-    def __init__(self, source: Source, timeline: Callable[[], Timeline], *, shell: Path | None = None) -> None:
+    def __init__(self, source: Source, timeline: "Callable[[], Timeline]", *, shell: Path | None = None) -> None:
         if shell is not None and not shell.exists():
             raise SourceError(f"--trace-processor {shell}: there is no such file")
         self._source = source
@@ -119,18 +123,30 @@ class PerfettoEngine:
 
     def _create(self, table: str) -> None:
         """Make one of our tables there, with the slice ids that are valid there."""
-        columns, rows_of = OWN_TABLES[table]
-        imported = build(decode(self._source, {}))
-        place = columns.index("slice_id")
-        ids = self._slice_ids(imported)
-        rows = ((*row[:place], ids.get(row[place]), *row[place + 1 :]) for row in rows_of(self._timeline(), imported))
+        from tracegap.sql.own import ROWS
+
+        columns = OWN_TABLES[table]
+        imported, ids = self._matched
+        slices = [name.endswith("slice_id") for name in columns]
+        rows = (
+            [ids.get(value) if is_slice else value for value, is_slice in zip(row, slices, strict=True)]
+            for row in ROWS[table](self._analysed, imported)
+        )
         self._ask(f"CREATE TABLE {table} ({', '.join(columns)})", None)
         while batch := list(islice(rows, _BATCH)):
             values = ", ".join(f"({', '.join(map(_literal, row))})" for row in batch)
             self._ask(f"INSERT INTO {table} VALUES {values}", None)
 
-    def _slice_ids(self, imported: Import) -> dict[int, int]:
-        """Map our slices to the trace processor's: same name and rounded time, in order of appearance."""
+    @cached_property
+    def _analysed(self) -> "Analysed":
+        from tracegap.sql.own import Analysed
+
+        return Analysed(self._timeline)
+
+    @cached_property
+    def _matched(self) -> tuple[Import, dict[int, int]]:
+        """The trace by the embedded engine's rules, and its slices there: same name and rounded time, in order."""
+        imported = build(decode(self._source, {}))
         there: defaultdict[tuple[str, int, int], list[int]] = defaultdict(list)
         for number, ts, dur, name in self._ask("SELECT id, ts, dur, name FROM slice ORDER BY id DESC", None):
             there[name, ts, dur].append(number)
@@ -141,7 +157,7 @@ class PerfettoEngine:
             known = there.get((strings[name] or NO_NAME, _rounded(start), _rounded(length)))
             if known:
                 found[number] = known.pop()
-        return found
+        return imported, found
 
 
 def _start(source: Source, shell: Path | None) -> Any:
