@@ -15,9 +15,10 @@ from tracegap.waste.recomputation import recomputation
 from tracegap.waste.repeats import repeats
 from tracegap.waste.scene import LEAST, Scene, Waste, look
 from tracegap.waste.synchronisation import synchronisation
+from tracegap.waste.telling import ADVICE, sentences, table
 from tracegap.waste.transfers import round_trips
 
-__all__ = ["ADVICE", "LEAST", "RULES", "Scene", "Waste", "find_waste"]
+__all__ = ["ADVICE", "LEAST", "RULES", "Scene", "Waste", "find_waste", "sentences", "table"]
 
 RULES: tuple[Callable[[Scene], Waste | None], ...] = (
     repeats,
@@ -30,20 +31,7 @@ RULES: tuple[Callable[[Scene], Waste | None], ...] = (
     confetti,
     frequent_operators,
 )
-"""All kinds; to add one, write its file and put it in the tuple, and its code into `ADVICE`."""
-
-ADVICE: dict[str, str] = {
-    "repeated": "called again with the same inputs or shapes, and more often than what stands beside it: compute it once, or batch it",
-    "recomputation": "forward work done a second time in the backward pass (checkpointing): the price of the memory it saves",
-    "layout": "changes of the order of elements: keep one layout from end to end",
-    "cast": "changes of the element type: keep one type, or cast once outside the loop",
-    "round-trip": "copied to the host and back: keep it on the device",
-    "blocking-sync": "the host waits until the device has nothing left to do: read results later, or asynchronously",
-    "allocator": "memory allocated and freed in steady steps: reuse buffers",
-    "tiny-kernels": "kernels that take no longer than their launch: fuse them, batch, or capture a graph",
-    "frequent-operator": "called hundreds of times a step for a few µs each: batch them, or compile the step",
-}
-"""What each code says and what to do about it."""
+"""All kinds; to add one, write its file and put it in the tuple, and its code into `telling.ADVICE`."""
 
 
 class Looked(Protocol):
