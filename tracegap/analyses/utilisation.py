@@ -26,7 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, intervals, operators
+from tracegap import activity, intervals, operators, waste
 from tracegap.activity import Rows
 from tracegap.analyses import chains, roofline, transfers
 from tracegap.analyses.chains import ChainUse
@@ -43,6 +43,7 @@ from tracegap.problems import Problem, problem
 from tracegap.report import Column, Finding, Section, Table, named
 from tracegap.timeline import Timeline, Window
 from tracegap.units import Unit, bandwidth, count, duration, flops, ratio, size
+from tracegap.waste import Waste
 
 NAME = "utilisation"
 TITLE = "Busy or fast?"
@@ -128,6 +129,7 @@ class Utilisation:
     copies: tuple[CopyUse, ...] = ()
     counters: CounterUse | None = None
     wall_ns: int | None = None
+    waste: tuple[Waste, ...] = ()
 
 
 def run(model: Model) -> Utilisation | None:
@@ -159,6 +161,7 @@ def run(model: Model) -> Utilisation | None:
         copies=tuple(transfers.copies(timeline, window)),
         counters=place(model.hardware.counters, found, window.wall, limits[HOST]),
         wall_ns=window.wall,
+        waste=waste.find_waste(model),
     )
 
 
@@ -311,7 +314,8 @@ def section(result: Utilisation) -> Section:
                 else ""
             )
         ]
-    return Section(NAME, TITLE, (*lines, *_work_lines(result)), tuple(_tables(result)), tuple(_notes(result)))
+    lines += [*_work_lines(result), *waste.sentences(result.waste)]
+    return Section(NAME, TITLE, tuple(lines), tuple(_tables(result)), tuple(_notes(result)))
 
 
 def _work_lines(result: Utilisation) -> Iterator[str]:
@@ -440,6 +444,8 @@ def _tables(result: Utilisation) -> Iterator[Table]:
         yield _use_table("Operators by shapes", result.operators[:TOP], shapes=True, total=len(result.operators))
     if result.chains:
         yield _chain_table(result.chains)
+    if result.waste:
+        yield waste.table(result.waste)
     if result.communication:
         yield _communication_table(result.communication)
     if result.copies:
