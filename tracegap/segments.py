@@ -186,7 +186,7 @@ def delay_charges(dag: Dag, nodes: NDArray[np.int32]) -> NDArray[np.uint8]:
     edge = dag.binding.edge[nodes]
     cause = dag.cause[edge]
     delay = dag.binding.delay[nodes]
-    on_host = tracks.role[slices.track[row]] == Role.HOST
+    on_host = (tracks.role[slices.track[row]] == Role.HOST) | (nodes >= dag.source)
     handed = np.isin(cause, (Cause.HANDOFF, Cause.FLOW, Cause.DATA)) & (delay <= TIGHT)
     host = np.where(handed, np.uint8(Charge.DEPENDENCY), np.uint8(Charge.UNTRACED_HOST))
     launch = slices.launch[row]
