@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracegap import intervals
-from tracegap.analyses import overhead, partitions
+from tracegap.analyses import overhead, partitions, utilisation
 from tracegap.analyses.contract import Model
 from tracegap.analyses.gaps import DeviceGaps, Gaps, device_busy
 from tracegap.analyses.overhead import Overhead
@@ -75,6 +75,7 @@ FINDINGS: dict[str, str] = {
         "Operators fall back to the CPU.\n\nThe accelerator does not support them as they are: replace or rewrite them, or choose"
         " other types and layouts."
     ),
+    **utilisation.FINDINGS,
 }
 """What each finding means and what to do, for ``tracegap explain``; the first line is the summary."""
 
@@ -164,6 +165,8 @@ def _findings(model: Model, results: Mapping[str, Any], busiest: DeviceGaps | No
         yield from _idle(model, busiest, time)
     else:
         yield from _host(model, results["overhead"], time)
+    if "utilisation" in results:
+        yield from utilisation.findings(results["utilisation"], model)
 
 
 def _first_step(steps: Steps, excess: int) -> Finding:
