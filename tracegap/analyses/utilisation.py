@@ -403,7 +403,7 @@ def _notes(result: Utilisation) -> Iterator[str]:
     if over:
         yield f"{count(over)} operators are faster than a limit allows: their counts, the clock or the limits are wrong, or caches served them."
     if result.operators and not rated:
-        yield "No operator's work is known: record with record_shapes=True, so that FLOPs and bytes can be counted."
+        yield "What operators compute and move is not known: the trace has no shapes that a cost model reads. PyTorch records them with record_shapes=True."
     elif result.modelled_ratio is not None and result.modelled_ratio < 1:
         yield f"{ratio(1 - result.modelled_ratio)} of {'kernel' if result.devices else 'operator'} time has no cost model."
     if result.limits is not None and rated:
@@ -570,12 +570,14 @@ _BELOW = (Branch.COMPUTE_INEFFICIENT, Branch.BANDWIDTH_INEFFICIENT, Branch.TWO_P
 def findings(result: Utilisation, model: Model, *, least: float = 0.03) -> Iterator[Finding]:
     """Yield what is worth doing about slow work: the largest chain to fuse, the family that loses most to the roof.
 
+    Both only where replay says that the window would be shorter for it; two sums over the window's work and a replay each.
+
     Parameters
     ----------
     result : Utilisation
     model : Model
     least : float
-        Share of the window under which a cost is no finding.
+        Share of the window under which a cost or a saving is no finding.
     """
     bar = least * model.window.wall
     chain = next((one for one in result.chains if one.duration_ns >= bar and one.bytes and not one.over_limit), None)
@@ -587,30 +589,32 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.03) -> Itera
     timeline, window = model.timeline, model.window
     measured = operators.measure(timeline, window)
     if chain is not None:
-        scale = chains.fused(timeline, measured, chain)
-        yield Finding(
-            code="elementwise-chain",
-            title="Elementwise operators in a row",
-            text=f"{_chain_sentence(chain).removesuffix('.')}: fuse them.",
-            cost_ns=chain.duration_ns,
-            evidence="chains in the utilisation section",
-            saving_ns=max(0, window.wall - roofline.replayed(model, measured, scale)),
-        )
+        saving = window.wall - roofline.replayed(model, measured, chains.fused(timeline, measured, chain))
+        if saving >= bar:
+            yield Finding(
+                code="elementwise-chain",
+                title="Elementwise operators in a row",
+                text=f"{_chain_sentence(chain).removesuffix('.')}: fuse them.",
+                cost_ns=chain.duration_ns,
+                evidence="chains in the utilisation section",
+                saving_ns=saving,
+            )
     if losing:
         use = max(losing, key=_lost)
         found, places = roofline.parts(measured)
         mine = np.array([roofline.is_of(timeline, measured.calls, part, use) for part in found], np.bool_)
         scale = roofline.scales(measured, found, places, roofline.limits_of(timeline, model.hardware))
-        scale = np.where(mine[places], scale, 1.0)
-        yield Finding(
-            code="below-roof",
-            title=f"{_capital(use.name)} below the roof",
-            text=f"{_capital(use.name)} takes {duration(use.duration_ns)} and could take {duration(use.attainable_ns or 0)} on {use.device}:"
-            f" {_achieved(use)}{_meant(use)}. {use.action}",
-            cost_ns=_lost(use),
-            evidence="kinds of operators in the utilisation section",
-            saving_ns=max(0, window.wall - roofline.replayed(model, measured, scale)),
-        )
+        saving = window.wall - roofline.replayed(model, measured, np.where(mine[places], scale, 1.0))
+        if saving >= bar:
+            yield Finding(
+                code="below-roof",
+                title=f"{_capital(use.name)} below the roof",
+                text=f"{_capital(use.name)} takes {duration(use.duration_ns)} and could take"
+                f" {duration(use.attainable_ns or 0)} on {use.device}: {_achieved(use)}{_meant(use)}. {use.action}",
+                cost_ns=_lost(use),
+                evidence="kinds of operators in the utilisation section",
+                saving_ns=saving,
+            )
 
 
 def _sentence(device: DeviceUse) -> str:
