@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tracegap.columns import Columns, Int32, Int64
 from tracegap.kinds import Kind, Role
+from tracegap.stepping import outermost_elsewhere
 from tracegap.timeline import Timeline, Window
 
 
@@ -42,9 +43,9 @@ def find_phases(timeline: Timeline, window: Window) -> Phases:
     slices, stages, steps = timeline.slices, timeline.stages, timeline.steps
     mine = (stages.parent < 0) & np.isin(stages.step, window.steps)
     rows = stages.slice[mine]
+    rows = rows[np.isin(slices.track[rows], steps.track)]
     host = timeline.tracks.role[slices.track] == Role.HOST
-    elsewhere = host & ~np.isin(slices.track, steps.track) & (slices.parent < 0) & (slices.context < 0)
-    elsewhere &= np.isin(slices.kind, (Kind.ANNOTATION, Kind.INPUT)) & slices.plausible
+    elsewhere = outermost_elsewhere(slices, timeline.tracks, steps)
     elsewhere &= (slices.start < window.end) & (slices.end > window.start)
     if timeline.dialect == "chrome" and len(steps):
         generic = host & ~np.isin(slices.track, steps.track) & (slices.kind == Kind.OP) & (slices.parent < 0)

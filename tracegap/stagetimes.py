@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import intervals
-from tracegap.kinds import Kind
-from tracegap.phases import Phases, phase_of
+from tracegap.kinds import Kind, Role
+from tracegap.phases import Phases
 from tracegap.stagegraph import StageGraph
 from tracegap.timeline import Timeline, Window
 
@@ -19,11 +19,11 @@ _LOADS = re.compile(
 
 
 def stage_times(timeline: Timeline, window: Window, phases: Phases) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the stages in order and int64[steps, stages]: how long each took in each step, its device work included."""
+    """Return the stages in order and int64[steps, stages]: how long the host was in each of them in each step."""
     chosen = np.array(window.steps)
     place = _step_places(timeline.slices.step[phases.slice], phases, chosen)
     inside = place >= 0
-    took = np.maximum(phases.end - phases.start, _device_times(timeline, phases))
+    took = phases.end - phases.start
     order: list[tuple[float, int]] = []
     columns: dict[int, NDArray[np.int64]] = {}
     for name in np.unique(phases.name[inside]).tolist():
@@ -59,22 +59,34 @@ def _step_places(step: NDArray[np.int32], phases: Phases, chosen: NDArray[np.int
     return place
 
 
-def _device_times(timeline: Timeline, phases: Phases) -> NDArray[np.int64]:
-    """Return how long the devices ran what each phase launched: int64[k], the union over streams."""
+def device_times(timeline: Timeline, window: Window) -> NDArray[np.int64] | None:
+    """Return how long the devices ran for each of the window's steps: int64[steps]; None where none ran."""
     slices = timeline.slices
-    rows = np.flatnonzero((slices.launch >= 0) & slices.runs)
-    phase = phase_of(timeline, phases)[rows]
-    rows, phase = rows[phase >= 0], phase[phase >= 0]
-    group, busy = intervals.union_by(phase, slices.start[rows], slices.end[rows])
-    total = np.zeros(len(phases), np.int64)
+    chosen = np.array(window.steps)
+    rows = np.flatnonzero(
+        slices.runs & (timeline.tracks.role[slices.track] == Role.DEVICE) & np.isin(slices.step, chosen)
+    )
+    if not len(rows):
+        return None
+    group, busy = intervals.union_by(np.searchsorted(chosen, slices.step[rows]), slices.start[rows], slices.end[rows])
+    total = np.zeros(len(chosen), np.int64)
     np.add.at(total, group, busy.end - busy.start)
     return total
 
 
 def merge_carried(
-    timeline: Timeline, phases: Phases, graph: StageGraph, names: list[str], took: NDArray[np.int64]
+    timeline: Timeline,
+    phases: Phases,
+    graph: StageGraph,
+    names: list[str],
+    took: NDArray[np.int64],
+    device: NDArray[np.int64] | None,
 ) -> tuple[list[str], NDArray[np.int64], str | None]:
-    """Fold the stages between which a dependence is carried from step to step into one."""
+    """Fold the stages between which a dependence is carried from step to step into one, and add the device's time.
+
+    The device works through what the host hands it, so it is a stage of its own behind the others. Where stages are folded,
+    its work is theirs: they take what is longer, the host's time or the device's.
+    """
     span: tuple[int, int] | None = None
     reason = ""
     slices = timeline.slices
@@ -91,9 +103,13 @@ def merge_carried(
             span = (a, b) if span is None else (min(span[0], a), max(span[1], b))
             reason = reason or f"{later} → the next {earlier}"
     if span is None:
+        if device is not None:
+            names, took = [*names, "device"], np.concatenate((took, device[:, None]), axis=1)
         return names, took, None
     first, last = span
     folded = took[:, first : last + 1].sum(axis=1, keepdims=True)
+    if device is not None:
+        folded = np.maximum(folded, device[:, None])
     label = f"{names[first]} … {names[last]}"
     return (
         [*names[:first], label, *names[last + 1 :]],

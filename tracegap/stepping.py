@@ -169,11 +169,11 @@ def _implausible(slices: Slices, steps: Steps) -> NDArray[np.bool_]:
     return np.asarray(work & (slices.end - slices.start >= LONG * max(typical, 1)))
 
 
-def find_stages(slices: Slices, steps: Steps, names: tuple[str, ...], *, generic: bool) -> Stages:
+def find_stages(slices: Slices, tracks: Tracks, steps: Steps, names: tuple[str, ...], *, generic: bool) -> Stages:
     """Return the named phases inside steps, by (step, start, −end).
 
-    Stages are annotations, data loading and ``nn.Module`` frames on a step's own thread. In a `generic` trace, which has no
-    annotations, the outermost work of a step is its stages.
+    Stages are annotations, data loading and ``nn.Module`` frames on a step's own thread, and outermost annotations and data
+    loading on other threads. In a `generic` trace, which has no annotations, the outermost work of a step is its stages.
     """
     on_step = np.zeros(len(slices), bool)
     known = slices.step >= 0
@@ -182,9 +182,9 @@ def find_stages(slices: Slices, steps: Steps, names: tuple[str, ...], *, generic
     phase = np.isin(slices.kind, (Kind.ANNOTATION, Kind.INPUT)) | ((slices.kind == Kind.FRAME) & module[slices.name])
     if generic and not (on_step & phase).any():
         phase = (slices.kind == Kind.OP) & (slices.depth == 0)
-    rows = np.flatnonzero(on_step & phase)
+    rows = np.flatnonzero((on_step & phase) | (known & outermost_elsewhere(slices, tracks, steps)))
     rows = rows[np.lexsort((rows, -slices.end[rows], slices.start[rows], slices.step[rows]))]
-    parent = _enclosing(slices.step[rows], slices.start[rows], slices.end[rows])
+    parent = _enclosing(slices.step[rows], slices.track[rows], slices.start[rows], slices.end[rows])
     return Stages(
         step=slices.step[rows],
         name=slices.name[rows],
@@ -195,15 +195,37 @@ def find_stages(slices: Slices, steps: Steps, names: tuple[str, ...], *, generic
     )
 
 
-def _enclosing(step: NDArray[np.int32], start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return the innermost earlier row of the same step that wholly encloses each row. One pass, O(n · depth)."""
+def outermost_elsewhere(slices: Slices, tracks: Tracks, steps: Steps) -> NDArray[np.bool_]:
+    """Return which slices are the outermost annotations and data loading of ordered host threads that have no steps.
+
+    One inside an operator belongs to that operator (``nccl:all_reduce`` in its recorder) and is none.
+    """
+    elsewhere = (tracks.role == Role.HOST) & tracks.ordered
+    elsewhere[steps.track] = False
+    named = np.isin(slices.kind, (Kind.ANNOTATION, Kind.INPUT)) & slices.plausible
+    found = named & elsewhere[slices.track] & (slices.parent < 0) & (slices.context < 0)
+    in_context = np.flatnonzero(found & (slices.lane < tracks.context_lanes[slices.track]))
+    for track in np.unique(slices.track[in_context]).tolist():
+        mine = in_context[slices.track[in_context] == track]
+        work = np.arange(tracks.first[track], tracks.last[track])
+        work = work[(slices.parent[work] < 0) & (slices.lane[work] == tracks.context_lanes[track])]
+        last = np.searchsorted(slices.start[work], slices.start[mine], side="left") - 1
+        found[mine[(last >= 0) & (slices.end[work[np.maximum(last, 0)]] > slices.start[mine])]] = False
+    return np.asarray(found)
+
+
+def _enclosing(
+    step: NDArray[np.int32], track: NDArray[np.int32], start: NDArray[np.int64], end: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return the innermost earlier row of the same step and track that wholly encloses each row. One pass, O(n · depth)."""
     parents: list[int] = []
-    stack: list[int] = []
+    stacks: dict[int, list[int]] = {}
     ends: list[int] = end.tolist()
     last = -1
-    for row, (number, begin) in enumerate(zip(step.tolist(), start.tolist(), strict=True)):
+    for row, (number, place, begin) in enumerate(zip(step.tolist(), track.tolist(), start.tolist(), strict=True)):
         if number != last:
-            last, stack = number, []
+            last, stacks = number, {}
+        stack = stacks.setdefault(place, [])
         while stack and ends[stack[-1]] <= begin:
             stack.pop()
         around = next((one for one in reversed(stack) if ends[one] >= ends[row]), -1)

@@ -140,7 +140,7 @@ class Steps(Columns):
 
 @dataclass(frozen=True, eq=False)
 class Stages(Columns):
-    """Named phases inside steps: one row an annotation on a step's thread, by (step, start, −end).
+    """Named phases inside steps: annotations of a step's thread and outermost ones of others, by (step, start, −end).
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Stages(Columns):
     slice : int32[g]
         The annotation (or nn.Module frame) slice.
     parent : int32[g]
-        Row of the enclosing stage; −1 for the outermost.
+        Row of the enclosing stage of the same thread; −1 for the outermost.
     start, end : int64[g]
     """
 

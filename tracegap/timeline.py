@@ -98,7 +98,7 @@ def build(events: Events, marks: Marks, *, dialect: str, step_name: str | None =
     flows, kinds, launch, flow_problems = links.connect(slices, tracks, events, marks, chosen)
     slices, steps, step_problems = stepping.attribute(replace(slices, launch=launch), steps, tracks, marks.strings)
     slices = replace(slices, runs=lanes.runs(slices, tracks))
-    stages = stepping.find_stages(slices, steps, marks.strings, generic=dialect == "chrome")
+    stages = stepping.find_stages(slices, tracks, steps, marks.strings, generic=dialect == "chrome")
     good = slices.plausible
     timed = good if good.any() else np.ones(len(slices), bool)
     return Timeline(
@@ -113,7 +113,7 @@ def build(events: Events, marks: Marks, *, dialect: str, step_name: str | None =
         processes=chosen.processes,
         dialect=dialect,
         producer=marks.producer,
-        origin=chosen.origin,
+        origin=chosen.origin + events.origin,
         start=int(slices.start[timed].min()),
         end=int(slices.end[timed].max()),
         args=events.args,

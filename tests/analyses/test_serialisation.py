@@ -126,3 +126,18 @@ def test_work_and_span_of_a_data_graph_and_what_ran_in_turn_without_need():
     found = serialisation.run(trace.model()).parallelism
     assert (found.work_ns, found.span_ns) == (65_000, 45_000)
     assert [(one.first, one.second, one.saving_ns) for one in found.serial] == [("B", "C", 20_000)]
+
+
+def test_a_device_bound_loop_gains_nothing_from_pipelining_the_host():
+    trace = Trace()
+    main, stream = trace.thread(), trace.stream()
+    for number in range(3):
+        now = 100 * number
+        main.step(number, now, now + 90)
+        main.annotation("load_data", now, now + 10)
+        main.annotation("forward", now + 10, now + 90)
+        main.op("aten::mm", now + 10, now + 20)
+        stream.kernel("gemm", 1000 * number + 20, 1000 * number + 1020, main.launch(now + 12, now + 14))
+    pipelining = serialisation.run(trace.model()).pipelining
+    assert (pipelining.bottleneck, pipelining.steady_step_ns) == ("device", 1_000_000)
+    assert pipelining.measured_wall_ns == 3_020_000

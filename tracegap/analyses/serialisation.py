@@ -33,7 +33,7 @@ from tracegap.phases import Phases, find_phases
 from tracegap.pipelining import predict
 from tracegap.report import Column, Section, Table, named
 from tracegap.stagegraph import StageGraph, stage_graph
-from tracegap.stagetimes import merge_carried, stage_times
+from tracegap.stagetimes import device_times, merge_carried, stage_times
 from tracegap.units import Unit, duration, ratio
 
 NAME = "serialisation"
@@ -303,7 +303,9 @@ def _pipelining(model: Model, phases: Phases, links: StageGraph) -> Pipelining |
     names, took = stage_times(model.timeline, model.window, phases)
     if len(names) < 2:
         return None
-    names, took, blocked_by = merge_carried(model.timeline, phases, links, names, took)
+    names, took, blocked_by = merge_carried(
+        model.timeline, phases, links, names, took, device_times(model.timeline, model.window)
+    )
     found = predict(took)
     return Pipelining(
         stages=tuple(
