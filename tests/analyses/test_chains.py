@@ -6,7 +6,7 @@ import pytest
 
 from tests.tracebuilder import Thread, Trace
 from tracegap.analyses import utilisation
-from tracegap.analyses.utilisation import Utilisation
+from tracegap.analyses.use_results import Utilisation
 from tracegap.report import Finding
 
 MEGABYTE = {"Input Dims": [[250_000]], "Input type": ["float"]}

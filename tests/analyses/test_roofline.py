@@ -12,7 +12,7 @@ from tests.tracebuilder import OrtTrace, Trace
 from tracegap import dag
 from tracegap.analyses import Model, utilisation
 from tracegap.analyses.roofline import Use
-from tracegap.analyses.utilisation import Utilisation
+from tracegap.analyses.use_results import Utilisation
 from tracegap.errors import UsageError
 from tracegap.extent import choose_window
 from tracegap.hardware import Hardware, read_hardware

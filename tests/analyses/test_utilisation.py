@@ -4,7 +4,7 @@ import pytest
 
 from tests.tracebuilder import Trace
 from tracegap.analyses import utilisation
-from tracegap.analyses.utilisation import Utilisation
+from tracegap.analyses.use_results import Utilisation
 
 
 def use_of(trace: Trace, **options: object) -> Utilisation:
