@@ -205,8 +205,8 @@ def test_partitions_are_runs_on_one_provider_and_hand_offs_lie_between_them() ->
     assert split is not None
     assert (split.count, split.handoffs, split.handoff_ns, split.fallback_ns) == (6, 4, 160_000, 400_000)
     assert split.fallbacks == (
-        Fallback("resize", 2, "CPUExecutionProvider", 200_000),
-        Fallback("softmax", 2, "CPUExecutionProvider", 200_000),
+        Fallback("resize", 2, "CPUExecutionProvider", 200_000, cost_ns=300_000),
+        Fallback("softmax", 2, "CPUExecutionProvider", 200_000, cost_ns=260_000),
     )
     assert unmarked(split.sentence()) == (
         "6 partitions (3 a step) over QNNExecutionProvider and CPUExecutionProvider: 4 hand-offs, 160 µs between them;"

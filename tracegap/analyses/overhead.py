@@ -278,7 +278,7 @@ def section(result: Overhead) -> Section:
     if result.device is not None:
         lines.append(_sentence("Device work", "with no device at work", result.device))
     if result.partitions is not None:
-        lines.append(result.partitions.sentence())
+        lines += [result.partitions.sentence(), *result.partitions.payoff()]
         tables += result.partitions.tables()
         if result.device is None:
             notes += result.partitions.dispatching()

@@ -24,19 +24,25 @@ _ASYNCHRONOUS = re.compile(r"cuda|tensorrt|trtrtx|rocm|migraphx|dml|webgpu|gpu:"
 
 @dataclass(frozen=True, slots=True)
 class Fallback:
-    """An operator that ran on the CPU though an accelerator was there."""
+    """An operator that ran on the CPU though an accelerator was there.
+
+    ``cost_ns`` is its time and that of the hand-offs beside it: each hand-off has one owner, the operator that fell back.
+    """
 
     name: str
     count: int
     provider: str
     duration_ns: int
+    cost_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Partitions:
     """All runs of the window: ``handoffs`` lie between two runs of one step, ``handoff_ns`` is the time between them.
 
-    ``fallbacks`` is complete, longest first; ``providers`` are those that ran operators, by time.
+    ``fallbacks`` is complete, longest first; ``providers`` are those that ran operators, by time. ``outside_ns`` is the time of the
+    model's runs in which no accelerator's operator ran, ``copies`` and ``copies_ns`` the nodes that only move data between
+    providers, ``one_partition_saves_ns`` what one partition would save at least: the hand-offs and those copies.
     """
 
     count: int
@@ -46,6 +52,10 @@ class Partitions:
     fallbacks: tuple[Fallback, ...]
     providers: tuple[str, ...]
     steps: int
+    outside_ns: int | None = None
+    copies: int | None = None
+    copies_ns: int | None = None
+    one_partition_saves_ns: int | None = None
 
     def sentence(self) -> str:
         """Say it in one sentence."""
@@ -57,6 +67,17 @@ class Partitions:
             f"{count(self.count)} partitions{each} over {' and '.join(map(named, self.providers))}:"
             f" {count(self.handoffs)} hand-offs, {duration(self.handoff_ns)} between them{fell}."
         )
+
+    def payoff(self) -> list[str]:
+        """Say what one partition would save."""
+        if self.one_partition_saves_ns is None or self.outside_ns is None:
+            return []
+        copied = f" and {count(self.copies)} copy nodes" if self.copies else ""
+        return [
+            f"{duration(self.outside_ns)} of the model's runs lie outside accelerators; one partition would save"
+            f" {duration(self.one_partition_saves_ns)} at least, the hand-offs{copied}, and of the"
+            f" {duration(self.fallback_ns)} that fell back what an accelerator does faster."
+        ]
 
     def dispatching(self) -> list[str]:
         """Say which providers' operators only hand work over to a device that the trace does not show."""
@@ -76,6 +97,7 @@ class Partitions:
             Column("provider", Unit.TEXT, tuple(one.provider for one in shown)),
             Column("count", Unit.COUNT, tuple(one.count for one in shown)),
             Column("time", Unit.NANOSECONDS, tuple(one.duration_ns for one in shown), bar=True),
+            Column("with hand-offs", Unit.NANOSECONDS, tuple(one.cost_ns for one in shown)),
         )
         return [Table("Operators that fell back", columns, total=len(self.fallbacks), brief=0)]
 
@@ -98,15 +120,23 @@ def find_partitions(timeline: Timeline, window: Window) -> Partitions | None:
     np.add.at(length, place, slices.end[rows] - slices.start[rows])
     time = {names[one]: spent for one, spent in zip(used.tolist(), length.tolist(), strict=True)}
     slow = _are_cpu(timeline, used)
-    fallbacks = _fallbacks(timeline, rows[slow[place]]) if slow.any() and not slow.all() else ()
+    mixed = bool(slow.any() and not slow.all())
+    fallbacks = _fallbacks(timeline, rows, slow[place], crosses) if mixed else ()
+    handoff = int(between.sum())
+    copies = _copy_nodes(timeline, rows)
+    copied = int((slices.end[copies] - slices.start[copies]).sum())
     return Partitions(
         count=1 + int(np.count_nonzero(~together | crosses)),
         handoffs=int(np.count_nonzero(crosses)),
-        handoff_ns=int(between.sum()),
+        handoff_ns=handoff,
         fallback_ns=sum(one.duration_ns for one in fallbacks),
         fallbacks=fallbacks,
         providers=tuple(sorted((names[one] for one in used.tolist()), key=lambda name: (-time[name], name))),
         steps=len(np.unique(slices.step[rows][slices.step[rows] >= 0])),
+        outside_ns=_outside(timeline, window, rows[~slow[place]]) if mixed else None,
+        copies=len(copies) if mixed else None,
+        copies_ns=copied if mixed else None,
+        one_partition_saves_ns=handoff + copied if mixed else None,
     )
 
 
@@ -153,24 +183,57 @@ def _borders(timeline: Timeline, rows: Rows) -> tuple[NDArray[np.bool_], NDArray
     return together, together & (provider[1:] != provider[:-1])
 
 
-def _fallbacks(timeline: Timeline, rows: Rows) -> tuple[Fallback, ...]:
+def _fallbacks(
+    timeline: Timeline, rows: Rows, slow: NDArray[np.bool_], crosses: NDArray[np.bool_]
+) -> tuple[Fallback, ...]:
+    """Add up the slow ones of `rows` by name and provider; a hand-off belongs to the slow operator at its edge."""
     slices, names = timeline.slices, timeline.names
     assert timeline.provider is not None
+    cost = slices.end[rows] - slices.start[rows]
+    between = np.where(crosses, np.maximum(0, slices.start[rows[1:]] - slices.end[rows[:-1]]), 0)
+    # Between two slow providers the later operator pays.
+    cost[1:] += np.where(slow[1:], between, 0)
+    cost[:-1] += np.where(slow[:-1] & ~slow[1:], between, 0)
+    rows, cost = rows[slow], cost[slow]
     size = len(names)
     pairs, place = np.unique(slices.name[rows].astype(np.int64) * size + timeline.provider[rows], return_inverse=True)
     counts = np.bincount(place)
-    length = np.zeros(len(pairs), np.int64)
+    length, whole = np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
     np.add.at(length, place, slices.end[rows] - slices.start[rows])
+    np.add.at(whole, place, cost)
     told = [
         Fallback(
             name=names[pairs[one] // size],
             count=int(counts[one]),
             provider=names[pairs[one] % size],
             duration_ns=int(length[one]),
+            cost_ns=int(whole[one]),
         )
         for one in range(len(pairs))
     ]
     return tuple(sorted(told, key=lambda one: (-one.duration_ns, one.name, one.provider)))
+
+
+def _copy_nodes(timeline: Timeline, rows: Rows) -> Rows:
+    """Return the nodes that ONNX Runtime puts in to copy data from one provider to another."""
+    operation = timeline.arg("op_name").at(timeline.slices.event[rows])
+    wanted = [place for place, name in enumerate(timeline.names) if name in ("MemcpyToHost", "MemcpyFromHost")]
+    copies: Rows = rows[np.isin(operation, wanted)]
+    return copies
+
+
+def _outside(timeline: Timeline, window: Window, fast: Rows) -> int:
+    """Return the time in the model's runs outside these operators; without runs in the trace, of the steps, else the window."""
+    slices = timeline.slices
+    runs = [place for place, name in enumerate(timeline.names) if name == "model_run"]
+    whole = np.flatnonzero(np.isin(slices.name, runs) & slices.plausible)
+    if not len(whole):
+        whole = timeline.steps.slice[list(window.steps)].astype(np.intp)
+    start, end = slices.start[whole], slices.end[whole]
+    if not len(whole):
+        start, end = np.array([window.start], np.int64), np.array([window.end], np.int64)
+    time = intervals.clip(intervals.union(start, end), window.start, window.end)
+    return intervals.total(intervals.subtract(time, intervals.union(slices.start[fast], slices.end[fast])))
 
 
 def _are_cpu(timeline: Timeline, providers: NDArray[np.int32]) -> NDArray[np.bool_]:
