@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from tracegap import waste
 from tracegap.analyses.chains import ChainUse
-from tracegap.analyses.roofline import Use
+from tracegap.analyses.roofline import HOST_LABEL, Use
 from tracegap.analyses.transfers import CollectiveUse, CopyUse
 from tracegap.analyses.use_results import LooseKernel, Utilisation
 from tracegap.report import Column, Table
@@ -19,7 +19,10 @@ def tables(result: Utilisation) -> Iterator[Table]:
     if result.families:
         yield _use_table("What kinds of operators do", result.families, shapes=False)
     if any(use.flops or use.bytes for use in result.operators):
-        yield _use_table("Operators by shapes", result.operators[:TOP], shapes=True, total=len(result.operators))
+        # what a host with a device does by itself is no work to set against limits
+        on_device = [use for use in result.operators if use.device != HOST_LABEL]
+        uses = on_device or result.operators
+        yield _use_table("Operators by shapes", uses[:TOP], shapes=True, total=len(uses))
     if result.chains:
         yield _chain_table(result.chains)
     if result.waste:
