@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tracegap.benchmark import Bench, bench
     from tracegap.errors import FormatError, LossError, SourceError, TracegapError, UsageError
-    from tracegap.pipeline import analyze, load, render
+    from tracegap.pipeline import analyze, load, render, whatif
     from tracegap.report import Finding, Report, Section, Table, Verdict
     from tracegap.timeline import Timeline
 
@@ -35,6 +35,7 @@ _HOMES = {
     "bench": "tracegap.benchmark",
     "load": "tracegap.pipeline",
     "render": "tracegap.pipeline",
+    "whatif": "tracegap.pipeline",
 }
 
 __all__ = [
@@ -55,6 +56,7 @@ __all__ = [
     "bench",
     "load",
     "render",
+    "whatif",
 ]
 
 
