@@ -54,12 +54,6 @@ def test_the_first_gap_has_nothing_before_it_and_the_last_nothing_behind_it() ->
     assert last.after is None
 
 
-def test_causes_and_parts_are_absent_until_something_knows_them() -> None:
-    (device,) = gaps_of(with_a_gap()).devices
-    assert device.causes is None
-    assert all(gap.parts is None for gap in device.top)
-
-
 def test_gaps_alike_are_grouped_and_all_are_counted() -> None:
     # nsys-ai PR#613: a table of 20 rows must not make 56 gaps 20.
     trace = Trace()
@@ -72,7 +66,7 @@ def test_gaps_alike_are_grouped_and_all_are_counted() -> None:
     assert device.count == 56
     assert device.idle_ns == 56 * 6_000
     assert len(device.top) == 20
-    assert device.groups == (Group(56, 56 * 6_000, "add", "add"),)
+    assert device.groups == (Group(56, 56 * 6_000, "add", "add", {"unattributed": 56 * 6_000}),)
     table = next(
         table
         for table in gaps.section(gaps_of(trace, between=(0, 564_000))).tables

@@ -1,20 +1,21 @@
-"""Gaps: when nothing was running, and what was waiting then.
+"""Gaps: when nothing was running, what was waiting then, and why.
 
-**What it shows.** For every device how long it ran and how long it was idle in the window, each gap with the slice that ended
-just before it and the slice that was waiting behind it, and the gaps that are alike in both, grouped. Beside the devices
-stands ``everything``: the time in which neither a device nor a thread of the host ran.
+**What it shows.** For every device how long it ran and how long it was idle in the window, and the causes of that; each gap with
+the slice that ended just before it, the slice that was waiting behind it, and what exposed it: the blocking call, the loading of
+input or the hand-over between threads that left the device without work. Gaps that are alike in both neighbours are grouped.
+Beside the devices stands ``everything``: the time in which neither a device nor a thread of the host ran.
 
 **Why it costs time.** While a device is idle the window passes and nothing gets done on the dearest part of the machine. What
-waits behind a gap, and who launched it, says where to look on the host.
+waits behind a gap, who launched it, and what the host did meanwhile, says where to look.
 
 **How it is computed.** A device is busy in the union of its plausible compute, communication and copies over all its streams;
 annotations and synchronisation rows never count. Its gaps are the rest of the window, so busy and idle add up to the window.
 Among slices that end (or start) at the same moment the longest is named. The first gap has no slice before it if it begins
 with the window, the last none behind it if it ends with it. A thread that blocks on a device does not run.
+A gap's causes are found by walking the critical path back from the slice that was waiting (the last gap: from the window's end) to
+the gap's start, each part owned by what ran then: operators are ``dispatch``, a thread in no slice is ``untraced_host``, named by
+the innermost range or frame it is in. The parts add up to the gap, and ``causes`` to the idle time, to the nanosecond.
 """
-
-from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,91 +23,29 @@ from numpy.typing import NDArray
 from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
+from tracegap.analyses.gap_causes import Pieces, explain
+from tracegap.analyses.gap_results import TOP, DeviceGaps, Everything, Exposed, Gap, Gaps, Group, Part, Share, Slice
+from tracegap.analyses.gap_tables import TITLE, section
+from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
-from tracegap.report import Column, Section, Table, named
 from tracegap.timeline import Timeline, Window
-from tracegap.units import Unit, count, duration, ratio
+
+__all__ = [
+    "NAME",
+    "TITLE",
+    "DeviceGaps",
+    "Gap",
+    "Gaps",
+    "Group",
+    "Slice",
+    "device_busy",
+    "idle_causes",
+    "run",
+    "section",
+]
 
 NAME = "gaps"
-TITLE = "Where are the gaps?"
-
-TOP = 20
-"""How many gaps are told one by one; totals and groups are of all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """A slice beside a gap: its name, the call that launched it, and the operator that made the call."""
-
-    name: str
-    launch: str | None = None
-    operator: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Time of a gap that one cause owns."""
-
-    cause: str
-    duration_ns: int
-    name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """A stretch in which nothing ran, and its neighbours."""
-
-    start_ns: int
-    duration_ns: int
-    before: Slice | None = None
-    after: Slice | None = None
-    exposed_by: Slice | None = None
-    parts: tuple[Part, ...] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """All gaps between slices of the same two names; None is the edge of the window."""
-
-    count: int
-    total_ns: int
-    before: str | None = None
-    after: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Everything:
-    """The time in which nothing ran anywhere."""
-
-    idle_ns: int
-    idle_ratio: float
-    count: int
-    top: tuple[Gap, ...]
-    groups: tuple[Group, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceGaps:
-    """One device: ``busy_ns + idle_ns == window_ns``; ``count`` gaps, of which ``top`` tells the longest."""
-
-    device: str
-    window_ns: int
-    busy_ns: int
-    idle_ns: int
-    idle_ratio: float
-    count: int
-    top: tuple[Gap, ...]
-    groups: tuple[Group, ...]
-    causes: Mapping[str, int] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Gaps:
-    """Result of the analysis."""
-
-    everything: Everything
-    devices: tuple[DeviceGaps, ...]
 
 
 def run(model: Model) -> Gaps | None:
@@ -115,7 +54,13 @@ def run(model: Model) -> Gaps | None:
     if window.wall <= 0:
         return None
     near = activity.overlapping(timeline, window.start, window.end)
-    return Gaps(_everything(timeline, window, near), tuple(_devices(timeline, window, near)))
+    launches, unseen = _launches(timeline, near)
+    return Gaps(
+        everything=_everything(timeline, window, near),
+        devices=tuple(_devices(model, near)),
+        launches=launches if unseen else None,
+        unseen_launches=unseen or None,
+    )
 
 
 def device_busy(timeline: Timeline, window: Window, device: int) -> Intervals:
@@ -126,36 +71,29 @@ def device_busy(timeline: Timeline, window: Window, device: int) -> Intervals:
     )
 
 
-def section(result: Gaps) -> Section:
-    """Say how idle the devices are and what the gaps lie between."""
-    lines = [_sentence(device) for device in result.devices]
-    whole = result.everything
-    if result.devices:
-        lines.append(
-            f"Nothing at all ran, on no device and no thread, for {duration(whole.idle_ns)} ({ratio(whole.idle_ratio)})."
-        )
-    else:
-        lines.append(
-            f"The trace has no device; no thread ran for {duration(whole.idle_ns)} of the window"
-            f" ({ratio(whole.idle_ratio)}), in {_times(whole.count)}."
-            if whole.count
-            else "The trace has no device; at every moment of the window a thread runs."
-        )
-    tables = [table for device in result.devices for table in _tables(device.device, device.idle_ns, device)]
-    if not result.devices:
-        tables = _tables("all threads", whole.idle_ns, whole)
-    return Section(NAME, TITLE, tuple(lines), tuple(tables))
+def idle_causes(model: Model, rows: Rows, idle: Intervals) -> dict[str, int]:
+    """Return the causes of gaps and their times, the most first; `rows` are the slices between the gaps."""
+    _, after = _neighbours(model.timeline, model.window, rows, idle)
+    pieces, _ = explain(model.dag, idle, after)
+    return _causes(pieces)
 
 
 def _everything(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> Everything:
     _, busy = activity.busy_by_track(timeline, window.start, window.end)
     idle = intervals.gaps(intervals.union(busy.start, busy.end), window.start, window.end)
-    top, groups = _told(timeline, window, np.flatnonzero(near & timeline.slices.runs), idle)
+    before, after = _neighbours(timeline, window, np.flatnonzero(near & timeline.slices.runs), idle)
     length = intervals.total(idle)
-    return Everything(length, length / window.wall, len(idle.start), top, groups)
+    return Everything(
+        idle_ns=length,
+        idle_ratio=length / window.wall,
+        count=len(idle.start),
+        top=_longest(timeline, idle, before, after),
+        groups=_groups(timeline, before, after, idle),
+    )
 
 
-def _devices(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> list[DeviceGaps]:
+def _devices(model: Model, near: NDArray[np.bool_]) -> list[DeviceGaps]:
+    timeline, window = model.timeline, model.window
     found = []
     for device, about in enumerate(timeline.devices):
         rows = activity.device_rows(timeline, device)
@@ -164,7 +102,8 @@ def _devices(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> lis
             continue
         busy = device_busy(timeline, window, device)
         idle = intervals.gaps(busy, window.start, window.end)
-        top, groups = _told(timeline, window, rows, idle)
+        before, after = _neighbours(timeline, window, rows, idle)
+        pieces, exposed_by = explain(model.dag, idle, after)
         length = intervals.total(idle)
         found.append(
             DeviceGaps(
@@ -174,29 +113,99 @@ def _devices(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> lis
                 idle_ns=length,
                 idle_ratio=length / window.wall,
                 count=len(idle.start),
-                top=top,
-                groups=groups,
+                top=_longest(timeline, idle, before, after, (pieces, exposed_by)),
+                groups=_groups(timeline, before, after, idle, pieces),
+                causes=_causes(pieces),
+                by_name=_by_name(timeline, pieces),
+                exposed=_exposed(timeline, idle, exposed_by),
             )
         )
     return found
 
 
-def _told(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tuple[tuple[Gap, ...], tuple[Group, ...]]:
-    """Return the longest gaps and all groups of gaps; `rows` are the slices that bound them."""
+def _launches(timeline: Timeline, near: NDArray[np.bool_]) -> tuple[int, int]:
+    """Count the calls of the names that launch kernels, and those of them that nothing on a device is linked to."""
+    slices = timeline.slices
+    launched = np.zeros(len(slices), np.bool_)
+    launched[slices.launch[slices.launch >= 0]] = True
+    names = slices.name[slices.launch[(slices.kind == Kind.KERNEL) & (slices.launch >= 0)]]
+    calls = near & np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC)) & np.isin(slices.name, names)
+    return int(np.count_nonzero(calls)), int(np.count_nonzero(calls & ~launched))
+
+
+def _neighbours(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tuple[Rows, Rows]:
+    """Return what ended just before each gap and what starts behind it, of the given rows; −1 at the window's edges."""
     before = np.where(idle.start > window.start, last_ended(timeline, rows, idle.start), -1)
     after = np.where(idle.end < window.end, first_started(timeline, rows, idle.end), -1)
+    return before, after
+
+
+def _longest(
+    timeline: Timeline,
+    idle: Intervals,
+    before: Rows,
+    after: Rows,
+    explained: tuple[Pieces, NDArray[np.int32]] | None = None,
+) -> tuple[Gap, ...]:
     length = idle.end - idle.start
-    longest = np.lexsort((idle.start, -length))[:TOP]
-    top = tuple(
+    return tuple(
         Gap(
             start_ns=int(idle.start[gap]),
             duration_ns=int(length[gap]),
-            before=_slice(timeline, int(before[gap]), launched=False),
+            before=_slice(timeline, int(before[gap])),
             after=_slice(timeline, int(after[gap]), launched=True),
+            exposed_by=None if explained is None else _blamed(timeline, int(explained[1][gap])),
+            parts=None if explained is None else _parts(timeline, explained[0], gap),
         )
-        for gap in longest.tolist()
+        for gap in np.lexsort((idle.start, -length))[:TOP].tolist()
     )
-    return top, _groups(timeline, before, after, length)
+
+
+def _parts(timeline: Timeline, pieces: Pieces, gap: int) -> tuple[Part, ...]:
+    """Return what owns one gap, the most first."""
+    mine = pieces.take(np.arange(*np.searchsorted(pieces.gap, (gap, gap + 1))))
+    return tuple(Part(one.cause, one.duration_ns, one.name) for one in _by_name(timeline, mine))
+
+
+def _by_name(timeline: Timeline, pieces: Pieces) -> tuple[Share, ...]:
+    key = pieces.charge.astype(np.int64) << 32 | (pieces.name.astype(np.int64) + 1)
+    owners, place = np.unique(key, return_inverse=True)
+    total = np.zeros(len(owners), np.int64)
+    np.add.at(total, place, pieces.end - pieces.start)
+    gaps = np.unique(place.astype(np.int64) << 32 | pieces.gap) >> 32
+    counts = np.bincount(gaps, minlength=len(owners))
+    told = zip((owners >> 32).tolist(), (owners & 0xFFFFFFFF).tolist(), total.tolist(), counts.tolist(), strict=True)
+    shares = [
+        Share(Charge(cause).word, duration, number, timeline.names[name - 1] if name else None)
+        for cause, name, duration, number in told
+    ]
+    return tuple(sorted(shares, key=lambda one: (-one.duration_ns, one.cause, one.name or "")))
+
+
+def _causes(pieces: Pieces) -> dict[str, int]:
+    """Return the time of each cause, the most first."""
+    sums = np.zeros(len(Charge), np.int64)
+    np.add.at(sums, pieces.charge, pieces.end - pieces.start)
+    return _in_words(sums)
+
+
+def _in_words(sums: NDArray[np.int64]) -> dict[str, int]:
+    order = np.argsort(-sums, kind="stable")
+    return {Charge(cause).word: int(sums[cause]) for cause in order.tolist() if sums[cause]}
+
+
+def _exposed(timeline: Timeline, idle: Intervals, exposed_by: NDArray[np.int32]) -> tuple[Exposed, ...]:
+    """Group the gaps by what exposed them, the most time first."""
+    found: dict[tuple[str, str | None], list[int]] = {}
+    known = np.flatnonzero(exposed_by >= 0)
+    length = (idle.end - idle.start)[known]
+    for row, time in zip(exposed_by[known].tolist(), length.tolist(), strict=True):
+        name = _name(timeline, int(timeline.slices.name[row])) or ""
+        sums = found.setdefault((name, called_operator(timeline, row)), [0, 0])
+        sums[0] += 1
+        sums[1] += time
+    told = [Exposed(name, number, total, operator) for (name, operator), (number, total) in found.items()]
+    return tuple(sorted(told, key=lambda one: (-one.total_ns, one.name, one.operator or "")))
 
 
 def last_ended(timeline: Timeline, rows: Rows, times: NDArray[np.int64]) -> Rows:
@@ -223,20 +232,26 @@ def _latest(rows: Rows, at: NDArray[np.int64], length: NDArray[np.int64], times:
     return found
 
 
-def _groups(timeline: Timeline, before: Rows, after: Rows, length: NDArray[np.int64]) -> tuple[Group, ...]:
+def _groups(
+    timeline: Timeline, before: Rows, after: Rows, idle: Intervals, pieces: Pieces | None = None
+) -> tuple[Group, ...]:
     name = np.append(timeline.slices.name, np.int32(-2)).astype(np.int64) + 2  # the last place: the edge of the window
     size = len(timeline.names) + 2
     pairs, group = np.unique(name[before] * size + name[after], return_inverse=True)
     first, second = pairs // size - 2, pairs % size - 2
     counts = np.bincount(group, minlength=len(pairs))
     totals = np.zeros(len(pairs), np.int64)
-    np.add.at(totals, group, length)
+    np.add.at(totals, group, idle.end - idle.start)
+    causes = np.zeros((len(pairs), len(Charge)), np.int64)
+    if pieces is not None:
+        np.add.at(causes, (group[pieces.gap], pieces.charge), pieces.end - pieces.start)
     told = [
         Group(
             count=int(counts[one]),
             total_ns=int(totals[one]),
             before=_name(timeline, int(first[one])),
             after=_name(timeline, int(second[one])),
+            causes=None if pieces is None else _in_words(causes[one]),
         )
         for one in range(len(pairs))
     ]
@@ -247,7 +262,7 @@ def _name(timeline: Timeline, name: int) -> str | None:
     return None if name == -2 else timeline.names[name] if name >= 0 else ""
 
 
-def _slice(timeline: Timeline, row: int, *, launched: bool) -> Slice | None:
+def _slice(timeline: Timeline, row: int, *, launched: bool = False) -> Slice | None:
     if row < 0:
         return None
     slices, names = timeline.slices, timeline.names
@@ -262,63 +277,19 @@ def _slice(timeline: Timeline, row: int, *, launched: bool) -> Slice | None:
     )
 
 
-def _sentence(device: DeviceGaps) -> str:
-    idle = f"{device.device} is idle {duration(device.idle_ns)} of {duration(device.window_ns)} ({ratio(device.idle_ratio)})"
-    if not device.top:
-        return f"{idle}: it has no gap."
-    longest = device.top[0]
-    return f"{idle} in {_times(device.count)}; the longest is {duration(longest.duration_ns)}{_between(longest.before, longest.after)}."
+def _blamed(timeline: Timeline, row: int) -> Slice | None:
+    if row < 0:
+        return None
+    return Slice(_name(timeline, int(timeline.slices.name[row])) or "", operator=called_operator(timeline, row))
 
 
-def _times(number: int) -> str:
-    return "one gap" if number == 1 else f"{count(number)} gaps"
+def called_operator(timeline: Timeline, row: int) -> str | None:
+    """Return the operator that the program called and in which a slice stands, itself left out; None where it stands in none.
 
-
-def _between(before: Slice | None, after: Slice | None) -> str:
-    made = f" ({named(after.operator)})" if after and after.operator else ""
-    return (f", after {named(before.name)}" if before else ", first") + (
-        f", before {named(after.name)}{made}" if after else ", to the end"
-    )
-
-
-def _tables(where: str, idle: int, told: Everything | DeviceGaps) -> list[Table]:
-    if not told.count:
-        return []
-    shown = told.groups[:TOP]
-    groups = Table(
-        title=f"Gaps of {where} by what they lie between",
-        columns=(
-            Column("after", Unit.TEXT, tuple(_edge(one.before, "(start)") for one in shown)),
-            Column("before", Unit.TEXT, tuple(_edge(one.after, "(end)") for one in shown)),
-            Column("gaps", Unit.COUNT, tuple(one.count for one in shown)),
-            Column("idle", Unit.NANOSECONDS, tuple(one.total_ns for one in shown), bar=True),
-            Column("of idle", Unit.RATIO, tuple(one.total_ns / idle for one in shown)),
-        ),
-        total=len(told.groups),
-        brief=3,
-    )
-    longest = Table(
-        title=f"Longest gaps of {where}",
-        columns=(
-            Column("at", Unit.NANOSECONDS, tuple(gap.start_ns for gap in told.top)),
-            Column("length", Unit.NANOSECONDS, tuple(gap.duration_ns for gap in told.top), bar=True),
-            Column(
-                "after", Unit.TEXT, tuple(_edge(gap.before.name if gap.before else None, "(start)") for gap in told.top)
-            ),
-            Column(
-                "before", Unit.TEXT, tuple(_edge(gap.after.name if gap.after else None, "(end)") for gap in told.top)
-            ),
-            Column("launched by", Unit.TEXT, tuple(_launcher(gap.after) for gap in told.top)),
-        ),
-        total=told.count,
-        brief=0,
-    )
-    return [groups, longest]
-
-
-def _edge(name: str | None, edge: str) -> str:
-    return edge if name is None else name
-
-
-def _launcher(after: Slice | None) -> str | None:
-    return (after.operator or after.launch) if after else None
+    Operators of a framework's own (``aten::``) call one another: the outermost of them is what was called (``aten::item``).
+    """
+    slices, names = timeline.slices, timeline.names
+    found, at = None, int(slices.parent[row])
+    while at >= 0 and slices.kind[at] == Kind.OP and (found is None or names[slices.name[at]].startswith("aten::")):
+        found, at = names[slices.name[at]], int(slices.parent[at])
+    return found

@@ -9,7 +9,8 @@ Python between operators, API calls, waiting, loading of data, and the framework
 **How it is computed.** An operator's time is its slice less the operators inside it; API calls inside count to it. The union is taken
 over all threads, so overhead = wall − union, which is wall − sum where no two operators overlap; concurrency is sum / union.
 Each moment in no operator goes to the first that applies of: profiler, sync, input, allocator, runtime, outside the executor,
-in the executor but in no node, between steps, untraced host; what is left is unattributed. The parts add up to the overhead.
+in the executor but in no node, between steps, untraced host; what is left is unattributed. On the devices the parts are the causes of the gaps in which none of them runs (see gaps).
+The parts add up to the overhead.
 What reaches over the window's edge is clipped. ``self_ns`` is an operator's time less everything inside it, API calls too.
 """
 
@@ -23,6 +24,7 @@ from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
 from tracegap.analyses.first_run import FirstRun, find_first_run
+from tracegap.analyses.gaps import idle_causes
 from tracegap.analyses.partitions import Partitions, find_partitions
 from tracegap.analyses.steps import clocks, is_first_apart, median
 from tracegap.charges import Charge
@@ -113,7 +115,7 @@ def run(model: Model) -> Overhead | None:
         return None
     return Overhead(
         host=_host(timeline, window, rows) if len(rows) else None,
-        device=_side(timeline, window, devices) if len(devices) else None,
+        device=_device(model, devices) if len(devices) else None,
         operators=tuple(_operators(timeline, window, rows, devices)),
         partitions=find_partitions(timeline, window),
         first_run=find_first_run(model),
@@ -195,10 +197,14 @@ def _host(timeline: Timeline, window: Window, rows: Rows) -> Side:
     return _made(int(length.sum()), window.wall - intervals.total(idle), window, parts_of(timeline, window, idle))
 
 
-def _side(timeline: Timeline, window: Window, rows: Rows) -> Side:
-    slices = timeline.slices
+def _device(model: Model, rows: Rows) -> Side:
+    """Weigh all devices together; the parts of their overhead are the causes of the gaps in which none of them runs."""
+    slices, window = model.timeline.slices, model.window
     start, end = np.maximum(slices.start[rows], window.start), np.minimum(slices.end[rows], window.end)
-    return _made(int((end - start).sum()), intervals.total(intervals.union(start, end)), window, None)
+    busy = intervals.union(start, end)
+    causes = idle_causes(model, rows, intervals.gaps(busy, window.start, window.end))
+    parts = tuple(Part(cause, time) for cause, time in causes.items())
+    return _made(int((end - start).sum()), intervals.total(busy), window, parts)
 
 
 def _made(operator_sum: int, union: int, window: Window, parts: tuple[Part, ...] | None) -> Side:
@@ -274,9 +280,11 @@ def section(result: Overhead) -> Section:
         lines.append(_against_clean(result.wall_clock))
     if result.host is not None:
         lines.append(_sentence("Operators", "in none of them", result.host))
-        tables.append(_parts_table(result.host))
+        tables.append(_parts_table("Host time in no operator, by cause", result.host, brief=4))
     if result.device is not None:
         lines.append(_sentence("Device work", "with no device at work", result.device))
+        if result.device.parts:
+            tables.append(_parts_table("Time with no device at work, by cause", result.device, brief=0))
     if result.partitions is not None:
         lines += [result.partitions.sentence(), *result.partitions.payoff()]
         tables += result.partitions.tables()
@@ -314,17 +322,17 @@ def _against_clean(clock: WallClock) -> str:
     return f"The profiler is being studied, not the program: {both}, more than 10 % apart."
 
 
-def _parts_table(side: Side) -> Table:
+def _parts_table(title: str, side: Side, *, brief: int) -> Table:
     parts = side.parts or ()
     return Table(
-        title="Host time in no operator, by cause",
+        title=title,
         columns=(
             Column("cause", Unit.TEXT, tuple(part.cause.replace("_", " ") for part in parts)),
             Column("time", Unit.NANOSECONDS, tuple(part.duration_ns for part in parts), bar=True),
             Column("of window", Unit.RATIO, tuple(part.duration_ns / side.wall_ns for part in parts)),
         ),
         total=len(parts),
-        brief=4,
+        brief=brief,
     )
 
 
