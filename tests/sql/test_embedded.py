@@ -155,6 +155,14 @@ def test_an_end_s_arguments_win_over_its_begin_s(opened: Open) -> None:
     )
 
 
+def test_thread_times_are_those_of_the_thread_s_clock(opened: Open) -> None:
+    engine = opened(
+        x("a", 0, 10, tts=3, tdur=2), event("B", 20, "b", tts=7), event("E", 30, "b", tts=11.5), event("i", 40, "p", s="p", tts=9)
+    )  # fmt: skip
+    rows = engine.query("SELECT name, thread_ts, thread_dur FROM slice ORDER BY id").rows
+    assert rows == (("a", 3_000, 2_000), ("b", 7_000, 4_500), ("p", None, None))
+
+
 def test_true_and_one_are_different_arguments(opened: Open) -> None:
     engine = opened(x("a", 0, 1, args={"v": 1}), x("b", 2, 3, args={"v": True}), x("c", 4, 5, args={"v": 1.0}))
     assert engine.query("SELECT value_type FROM args ORDER BY id").rows == (("int",), ("bool",), ("real",))

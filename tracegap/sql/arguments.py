@@ -12,11 +12,12 @@ import numpy as np
 
 from tracegap.decode import iterate
 from tracegap.source import Source
-from tracegap.sql.importing import Import
+from tracegap.sql.importing import SPILLED, THREAD, Import
 
 ArgRow = tuple[int, str, str, int | None, str | None, float | None, str]
 """arg_set_id, flat_key, key, int_value, string_value, real_value, value_type."""
 
+_OF_A_THREAD = (THREAD, SPILLED)
 _INT64 = range(-(2**63), 2**63)
 
 
@@ -52,6 +53,7 @@ def read_details(source: Source, imported: Import) -> Details:
     slice_of: dict[int, int] = dict(zip(imported.event.tolist(), range(len(imported)), strict=True))
     ended = np.flatnonzero(imported.end_event >= 0)
     end_of: dict[int, int] = dict(zip(imported.end_event[ended].tolist(), ended.tolist(), strict=True))
+    track = imported.track.tolist()
     own: dict[int, dict[str, Any]] = {}
     times: dict[int, tuple[int | None, int | None]] = {}
     ends: dict[int, int] = {}
@@ -69,7 +71,7 @@ def read_details(source: Source, imported: Import) -> Details:
         arguments = event.get("args")
         if arguments and isinstance(arguments, dict):
             own[number] = {**_flatten(arguments), **own.get(number, {})}
-        if "tts" in event or "tdur" in event:
+        if ("tts" in event or "tdur" in event) and imported.track_kind[track[number]] in _OF_A_THREAD:
             times[number] = _nanoseconds(event.get("tts")), _nanoseconds(event.get("tdur"))
     for number, end in ends.items():
         begin = times.get(number, (None, None))[0]
