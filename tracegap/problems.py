@@ -312,6 +312,7 @@ CATALOGUE: dict[str, Fault] = {
     # analyses/utilisation.py
     "over-limit": _loss(
         "Operators are faster than the limits of what ran them allow; nothing is concluded from their fractions.",
-        "A count, the clock or a limit is wrong: check --device-limits. More bytes than memory delivers may come from a cache.",
+        "A count, the clock or a limit is wrong: check --device-limits. Or a cache served the bytes, or the algorithm (Winograd, FFT)"
+        " does less arithmetic than its definition counts.",
     ),
 }

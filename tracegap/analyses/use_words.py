@@ -105,7 +105,8 @@ def notes(result: Utilisation) -> Iterator[str]:
         )
     over = sum(1 for use in result.operators if use.over_limit)
     if over:
-        yield f"{count(over)} operators are faster than a limit allows: their counts, the clock or the limits are wrong, or caches served them."
+        many = "1 operator is" if over == 1 else f"{count(over)} operators are"
+        yield f"{many} faster than a limit allows: a count, the clock or a limit is wrong, or a cache or another algorithm did the rest."
     if result.operators and not rated:
         yield "What operators compute and move is not known: the trace has no shapes that a cost model reads. PyTorch records them with record_shapes=True."
     elif result.modelled_ratio is not None and result.modelled_ratio < 1:
