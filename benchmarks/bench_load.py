@@ -10,18 +10,15 @@ Memory is Linux only.
 """
 
 import gc
-import json
-import multiprocessing
 import sys
-import threading
 import time
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import orjson
+from measure import apart, plain
 
 from tracegap.blocks import BlockParser
 from tracegap.decode import decode
@@ -36,8 +33,8 @@ SAMPLE_CHUNKS = 8
 
 def main(path: str) -> int:
     size = Path(path).stat().st_size
-    plain_s, _ = apart(plain, path)
-    load_s, load_bytes = apart(load, path)
+    plain_s, _, _ = apart(plain, path)
+    load_s, load_bytes, _ = apart(load, path)
     print(f"json.load       {plain_s:8.2f} s")
     print(f"tracegap load   {load_s:8.2f} s     {load_s / plain_s:.2f} of json.load (limit {TIME_LIMIT})")
     print(f"private memory  {load_bytes / 1e6:8.0f} MB    {load_bytes / size:.2f} of the file (limit {MEMORY_LIMIT})")
@@ -45,51 +42,8 @@ def main(path: str) -> int:
     return int(load_s > TIME_LIMIT * plain_s or load_bytes > MEMORY_LIMIT * size)
 
 
-def plain(path: str) -> None:
-    with Path(path).open("rb") as file:
-        json.load(file)
-
-
 def load(path: str) -> None:
     decode(open_source(path), pytorch.ARGS)
-
-
-def apart(job: Callable[[str], None], path: str) -> tuple[float, int]:
-    """Run a job in a process of its own; return its CPU seconds and peak private bytes."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=measured, args=(job, path, theirs))
-    process.start()
-    seconds, peak = ours.recv()
-    process.join()
-    return seconds, peak
-
-
-def measured(job: Callable[[str], None], path: str, result: Any) -> None:
-    done = threading.Event()
-    peaks = [private_bytes()]
-
-    def sample() -> None:
-        while not done.wait(0.02):
-            peaks.append(private_bytes())
-
-    sampler = threading.Thread(target=sample)
-    sampler.start()
-    before = time.thread_time()
-    job(path)
-    seconds = time.thread_time() - before
-    peaks.append(private_bytes())
-    done.set()
-    sampler.join()
-    result.send((seconds, max(peaks)))
-
-
-def private_bytes() -> int:
-    rollup = Path("/proc/self/smaps_rollup")
-    if not rollup.exists():
-        return 0
-    lines = (line.split() for line in rollup.read_text().splitlines())
-    return sum(int(words[1]) for words in lines if words[0] in ("Private_Clean:", "Private_Dirty:")) * 1024
 
 
 def parsers(path: str) -> None:
