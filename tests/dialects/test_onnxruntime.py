@@ -139,3 +139,23 @@ def test_tokens_of_a_generation_loop_are_steps(mark):
     assert told.dialect == "onnxruntime"
     assert told.steps() == [0, 1]
     assert told.kinds()["Cast"] == "OP"
+
+
+def test_a_frame_of_the_program_around_a_run_is_the_step(mark):
+    told = mark(
+        [
+            session("model_run", 0, 50),
+            row("frame#1", 100, 200, cat="application"),
+            row("resize", 110, 60, cat="application"),
+            session("model_run", 180, 50),
+            row("frame#2", 300, 200, cat="application"),
+            session("model_run", 380, 50),
+        ]
+    )
+    assert told.kinds() == {"model_run": "ANNOTATION", "frame#1": "STEP", "resize": "ANNOTATION", "frame#2": "STEP"}
+    assert told.marks.step_number == {}
+
+
+def test_a_frame_that_holds_no_run_is_a_range_like_any_other(mark):
+    told = mark([row("frame#1", 0, 100, cat="application"), session("model_run", 120, 50)])
+    assert told.kinds() == {"frame#1": "ANNOTATION", "model_run": "STEP"}

@@ -158,10 +158,11 @@ def _claims(timeline: Timeline, window: Window) -> Iterator[tuple[Charge, Interv
     yield Charge.RUNTIME, of(leading & (slices.kind == Kind.RUNTIME))
     whole = intervals.union(np.array([window.start], np.int64), np.array([window.end], np.int64))
     spans = intervals.union(steps.start, steps.end)
-    execute = _is_execute(timeline)
+    execute = _are_named(timeline, "Executor::Execute")
     if execute.any():
         inside = of(execute[slices.name])
-        yield Charge.OUTSIDE_EXECUTE, intervals.subtract(spans, inside)
+        runs = _are_named(timeline, "model_run")  # not always the step: the program may have frames of its own around it
+        yield Charge.OUTSIDE_EXECUTE, intervals.subtract(of(runs[slices.name]) if runs.any() else spans, inside)
         yield Charge.IN_EXECUTE, inside
     if len(steps):
         yield Charge.BETWEEN_STEPS, intervals.subtract(whole, spans)
@@ -170,10 +171,10 @@ def _claims(timeline: Timeline, window: Window) -> Iterator[tuple[Charge, Interv
     yield Charge.UNTRACED_HOST, intervals.subtract(whole, of(leading & (slices.kind == Kind.OTHER)))
 
 
-def _is_execute(timeline: Timeline) -> NDArray[np.bool_]:
-    """Mark the names of ONNX Runtime's executors: bool[n names + 1]."""
-    runs = timeline.dialect == "onnxruntime"
-    marks = [runs and name.endswith("Executor::Execute") for name in timeline.names]
+def _are_named(timeline: Timeline, ending: str) -> NDArray[np.bool_]:
+    """Mark the names of ONNX Runtime's executors or runs: bool[n names + 1]."""
+    spoken = timeline.dialect == "onnxruntime"
+    marks = [spoken and name.endswith(ending) for name in timeline.names]
     return np.array([*marks, False], np.bool_)
 
 

@@ -16,7 +16,7 @@ TITLE = "Chrome trace"
 
 ARGS: Mapping[str, ArgType] = {"avg ms": ArgType.REAL}
 
-_STEP = re.compile(r"(profiler[ _]?)?(step|iteration|iter|frame)\s*[#_:\- ]?\s*\d*$", re.IGNORECASE)
+STEP_NAME = re.compile(r"(profiler[ _]?)?(step|iteration|iter|frame)\s*[#_:\- ]?\s*\d*$", re.IGNORECASE)
 _SUM = re.compile(r"Total ")
 _TOLERANCE = 1_000
 """Slices may stick out by so many ns before a thread counts as packed: writers round start and end apart."""
@@ -46,7 +46,7 @@ def mark(events: Events) -> Marks:
 
 
 def _kind(name: str) -> Kind:
-    return Kind.STEP if _STEP.match(name) else Kind.OP
+    return Kind.STEP if STEP_NAME.match(name) else Kind.OP
 
 
 def _summaries(events: Events) -> NDArray[np.bool_]:

@@ -1,7 +1,8 @@
 """Profiles of ONNX Runtime, and of its plug-in execution providers and the onnx-genai engine.
 
 ``model_run`` ⊃ ``SequentialExecutor::Execute`` ⊃ nodes (``<node>_kernel_time``). A node's time on a GPU provider is the
-time to hand work over; device rows (category Kernel) hold the work, where the provider records them.
+time to hand work over; device rows (category Kernel) hold the work, where the provider records them. Programs write
+ranges of their own into the same file: those are annotations, and one named like a step that holds a run is the step.
 """
 
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from tracegap.dialects.chrome import STEP_NAME
 from tracegap.dialects.kineto_names import device_kind, runtime_kind
 from tracegap.dialects.marks import Device, Head, Marks, TrackMarks
 from tracegap.dialects.rows import NONE, are_slices, host_tracks, labels, latest, nothing, tell, threads_of
@@ -41,6 +43,8 @@ _SESSION = ("model_run", "SequentialExecutor::Execute", "session_initialization"
 _NODE = ("_kernel_time", "_fence_before", "_fence_after")
 _ENGINE = ("engine.", "loop.", "native.session_run", "session.executor_build")
 _SUFFIX = "_kernel_time"
+_OWN = ("Session", "Node", "Kernel", "gpu", "Api", "engine", "loop", "native", "session")
+"""Categories of the runtime, its providers and its engine, beside those that begin with ``op`` and ``ep``."""
 
 
 def sniff(head: Head) -> bool:
@@ -68,6 +72,7 @@ def mark(events: Events) -> Marks:
         rows = np.flatnonzero(slices & (events.category == category))
         text = events.strings[category] if category >= 0 else ""
         kinds[rows] = tell(events.name[rows], events.strings, lambda name, text=text: _kind(text, name))  # type: ignore[misc]
+    _program_steps(events, kinds)
     on_device = _device_rows(events, kinds)
     strings, name = _names(events, kinds)
     tracks, devices, track = _tracks(events, on_device)
@@ -103,7 +108,22 @@ def _kind(category: str, name: str) -> Kind:
             return Kind.ANNOTATION
         case "ep.phase":
             return Kind.SYNC if name.endswith("_wait") else Kind.RUNTIME
-    return Kind.OTHER
+    own = not category or category in _OWN or category.startswith(("op.", "ep."))
+    return Kind.OTHER if own else Kind.ANNOTATION
+
+
+def _program_steps(events: Events, kinds: NDArray[np.uint8]) -> None:
+    """Where the program's own ranges named like steps hold runs of the session, make those the steps, in place."""
+    ranges = np.flatnonzero(kinds == Kind.ANNOTATION)
+    ranges = ranges[tell(events.name[ranges], events.strings, lambda name: bool(STEP_NAME.match(name))) > 0]
+    runs = np.flatnonzero(kinds == Kind.STEP)
+    start, end, thread = events.start, events.start + events.duration, events.thread.astype(np.int64)
+    around = latest(thread[ranges], start[ranges], thread[runs], start[runs])
+    runs, around = runs[around >= 0], ranges[around[around >= 0]]
+    holds = (start[around] <= start[runs]) & (end[runs] <= end[around])
+    if holds.any():
+        kinds[kinds == Kind.STEP] = Kind.ANNOTATION
+        kinds[ranges[np.isin(thread[ranges], thread[around[holds]])]] = Kind.STEP
 
 
 def _device_rows(events: Events, kinds: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -140,7 +160,10 @@ def _names(events: Events, kinds: NDArray[np.uint8]) -> tuple[tuple[str, ...], N
 
 
 def _number_steps(events: Events, kinds: NDArray[np.uint8]) -> dict[int, int]:
+    """Return the numbers of the session's runs, by time; the program's own steps have theirs in their names."""
     rows = np.flatnonzero(kinds == Kind.STEP)
+    if tell(events.name[rows], events.strings, lambda name: bool(STEP_NAME.match(name))).any():
+        return {}
     rows = rows[np.argsort(events.start[rows], kind="stable")]
     return {row: number for number, row in enumerate(rows.tolist())}
 
