@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.tracebuilder import Trace
+from tests.tracebuilder import TfTrace, Trace
 from tracegap import operators
 from tracegap.operators import HOST, Measured
 from tracegap.shapes import Told, price, shown
@@ -120,6 +120,21 @@ def test_a_backward_operator_knows_the_shapes_of_its_forward() -> None:
     (call,) = [one for one in found.calls if one.name == "aten::slice_backward"]
     assert call.cost is not None
     assert call.cost.bytes == 4 * (10 + 10 + 100) - 4 * 10
+
+
+def test_xla_operators_bring_their_own_counts_and_loops_are_not_counted_beside_their_bodies() -> None:
+    trace = TfTrace()
+    trace.device(1, "/device:TPU:0")
+    trace.metadata("thread_name", 1, "XLA Ops", tid=2)
+    trace.add("while.1", 0, 100, None, 1, 2, hlo_op="while.1")
+    trace.add("fusion.3", 0, 60, None, 1, 2, model_flops="6000000", bytes_accessed="3000000")
+    trace.add("copy.2", 60, 100, None, 1, 2, hlo_op="copy.2")
+    found = measured(trace)
+    assert charged(found) == [("fusion.3", 0, 60)]
+    (call,) = found.calls
+    assert call.cost is not None
+    assert (call.cost.flops, call.cost.bytes, call.cost.note) == (6_000_000, 3_000_000, "counted by XLA")
+    assert len(found.loose) == 1
 
 
 def test_kernels_tell_the_type_of_lists_and_of_matrix_arithmetic() -> None:

@@ -76,7 +76,7 @@ def measure(timeline: Timeline, window: Window) -> Measured:
     """Charge the time of a window's device work and host operators to calls. O(n log n), a loop over distinct calls only."""
     slices = timeline.slices
     operators = np.flatnonzero(slices.kind == Kind.OP)
-    on_device = device_rows(timeline)
+    on_device = _without_containers(timeline, device_rows(timeline))
     counted = _counted(timeline, on_device)
     rows = np.concatenate((operators, counted))
     found = find_calls(timeline, rows)
@@ -119,6 +119,17 @@ def outermost(parent: NDArray[np.int32], wanted: NDArray[np.bool_]) -> NDArray[n
     while not np.array_equal(further := up[up], up):
         up = further
     return np.where(near >= 0, up[near], -1).astype(np.int32)
+
+
+def _without_containers(timeline: Timeline, rows: Rows) -> Rows:
+    """Leave out device slices that hold others of their track: XLA's loops and calls, whose bodies stand below them."""
+    slices = timeline.slices
+    holds = np.zeros(len(rows), np.bool_)
+    here, after = rows[:-1], rows[1:]
+    inside = (slices.start[after] >= slices.start[here]) & (slices.end[after] <= slices.end[here])
+    apart = slices.start[after] >= slices.end[here]
+    holds[:-1] = (slices.track[here] == slices.track[after]) & inside & ~apart
+    return rows[~holds] if timeline.dialect in ("jax", "tensorflow") else rows
 
 
 def _counted(timeline: Timeline, on_device: Rows) -> Rows:

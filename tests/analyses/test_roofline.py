@@ -9,7 +9,7 @@ import pytest
 
 import tracegap
 from tests.tracebuilder import OrtTrace, Trace
-from tracegap import dag
+from tracegap import cli, dag
 from tracegap.analyses import Model, utilisation
 from tracegap.analyses.roofline import Use
 from tracegap.analyses.use_results import Utilisation
@@ -257,3 +257,31 @@ def test_real_traces_have_no_unflagged_fraction_over_one_no_nan_and_a_stated_sha
     json.dumps(plain(found), allow_nan=False)
     assert found.modelled_ratio is not None
     assert 0 < found.modelled_ratio <= 1
+
+
+def test_limits_and_counters_are_options_of_the_command(
+    samples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    counted = tmp_path / "perf.csv"
+    counted.write_text("1000,,cycles,1,100.00,,\n1500,,instructions,1,100.00,,\n")
+    limits = ["--peak-flops", "128e9", "--peak-bandwidth", "13e9", "--counters", str(counted)]
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["analyze", str(samples / "segmentation.json"), *limits, "--format", "json"])
+    assert stop.value.code == 0
+    use = json.loads(capsys.readouterr().out)["utilisation"]
+    assert use["limits"] == {
+        "device": "host",
+        "source": "options",
+        "flops_per_s": 128e9,
+        "bytes_per_s": 13e9,
+        "types": {"any": 128e9},
+    }
+    assert use["counters"]["instructions_per_cycle"] == 1.5
+
+
+def test_a_rate_that_is_no_number_is_one_line_and_code_2(samples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["analyze", str(samples / "segmentation.json"), "--peak-flops", "fast"])
+    assert stop.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--peak-flops 'fast'" in line
