@@ -11,6 +11,7 @@ import pytest
 
 from tracegap.errors import FormatError, UsageError
 from tracegap.sql import Engine, open_engine
+from tracegap.sql.named import named_queries
 
 Open = Callable[..., Engine]
 
@@ -353,6 +354,13 @@ def test_a_file_that_is_no_trace_is_said_when_first_asked(tmp_path: Path) -> Non
     path.write_text("<html></html>")
     with open_engine(path) as engine, pytest.raises(FormatError):
         engine.query("SELECT * FROM slice")
+
+
+def test_every_ready_query_runs_on_a_trace_that_has_little(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    for query in named_queries():
+        assert engine.query(query.sql).columns
+        assert query.text.endswith("?")
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,107 @@
+"""``tracegap query``: where the SQL comes from, how rows are written, and one line for every error."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EVENTS = [
+    {"ph": "X", "name": "a|b", "cat": "op", "ts": 0, "dur": 3, "pid": 1, "tid": 1},
+    {"ph": "X", "name": "c", "cat": "op", "ts": 10, "dur": 2.5, "pid": 1, "tid": 1},
+]
+SQL = "SELECT name, dur, category FROM slice ORDER BY id"
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(EVENTS))
+    return path
+
+
+def query(*words: object, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tracegap", "query", *map(str, words)]
+    return subprocess.run(command, input=stdin, capture_output=True, encoding="utf-8", check=False)
+
+
+def test_rows_are_a_table_by_default(trace: Path) -> None:
+    done = query(trace, SQL)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "name   dur  category\n----  ----  --------\na|b   3000  op\nc     2500  op\n"
+
+
+def test_every_text_format_has_all_rows(trace: Path) -> None:
+    rows = [["a|b", "3000", "op"], ["c", "2500", "op"]]
+    assert list(csv.reader(io.StringIO(query(trace, SQL, "--format", "csv").stdout)))[1:] == rows
+    loaded = json.loads(query(trace, SQL, "--format", "json").stdout)
+    assert loaded[0] == {"name": "a|b", "dur": 3000, "category": "op"}
+    assert query(trace, SQL, "--format", "md").stdout.splitlines()[1:] == [
+        "| --- | ---: | --- |", "| a\\|b | 3000 | op |", "| c | 2500 | op |",
+    ]  # fmt: skip
+
+
+def test_a_file_s_suffix_chooses_the_format(trace: Path, tmp_path: Path) -> None:
+    assert query(trace, SQL, "-o", tmp_path / "rows.csv").returncode == 0
+    assert (tmp_path / "rows.csv").read_text() == "name,dur,category\na|b,3000,op\nc,2500,op\n"
+
+
+def test_sql_comes_from_a_file_or_stdin(trace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text("CREATE VIEW v AS SELECT 1 AS one; SELECT one FROM v;")
+    assert query(trace, "-f", file, "--format", "csv").stdout == "one\n1\n"
+    assert query(trace, "-", "--format", "csv", stdin="SELECT 2 AS two").stdout == "two\n2\n"
+    assert query(trace, "--format", "csv", stdin="SELECT 3 AS three").stdout == "three\n3\n"
+
+
+def test_ready_queries_are_listed_and_run(trace: Path) -> None:
+    listed = query("--list").stdout.splitlines()
+    assert len(listed) >= 12
+    assert all(line.endswith("?") for line in listed)
+    done = query(trace, "--named", "categories", "--format", "csv")
+    assert done.stdout == "category,slices,names,total_ns\nop,2,2,5500\n"
+
+
+def test_the_shell_answers_one_query_after_the_other(trace: Path) -> None:
+    typed = ".tables\nSELECT name\nFROM slice LIMIT 1;\nSELECT nosuch;\n.run categories\n.nothing\n.quit\nSELECT 5;\n"
+    done = query(trace, "--interactive", stdin=typed)
+    assert done.returncode == 0
+    assert "thread_track\n" in done.stdout
+    assert "a|b\n" in done.stdout
+    assert "category  slices" in done.stdout
+    assert ".tables        what can be queried" in done.stdout
+    assert "the query cannot run: no such column: nosuch" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["{trace}", "SELECT nosuch FROM slice"], "no such column: nosuch"),
+        (["{trace}", "DROP TABLE slice"], "queries may only read: a change of slice is refused"),
+        (["{trace}", "SELECT 1", "--format", "xml"], "choose one of table, csv, json, md, parquet, arrow"),
+        (["{trace}", "SELECT 1", "--format", "parquet"], "needs a file: say -o FILE"),
+        (["{trace}", "SELECT 1", "--named", "steps"], "give the SQL once"),
+        (["{trace}", "--named", "nothing"], "there is no query named nothing: choose one of"),
+        (["{trace}", "-f", "{trace}.sql"], "cannot be read: No such file or directory"),
+        (["{trace}", "SELECT 1", "--engine", "duckdb"], "choose one of embedded, perfetto"),
+        (["{trace}", "SELECT 1", "--engine", "perfetto", "--trace-processor", "/nowhere/shell"], "there is no such file"),
+        (["-"], "trace and SQL cannot both come from stdin"),
+        ([], "name a trace to query"),
+    ],
+)  # fmt: skip
+def test_an_error_is_one_line_and_exit_code_2(words: list[str], text: str, trace: Path) -> None:
+    done = query(*(word.format(trace=trace) for word in words))
+    assert done.returncode == 2
+    assert text in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_a_time_limit_ends_a_query(trace: Path) -> None:
+    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+    done = query(trace, endless, "--time-limit", "0.2")
+    assert done.returncode == 2
+    assert "ran for more than 0.2 s" in done.stderr
