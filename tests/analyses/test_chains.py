@@ -125,7 +125,7 @@ def test_copies_are_told_by_name_and_direction_with_their_bandwidth() -> None:
 def test_blocks_on_multiprocessors_are_weighted_by_time_and_count_up_to_one() -> None:
     trace = Trace()
     trace.thread().op("aten::mm", 0, 10)
-    trace.stream().kernel("a", 0, 30, **{"blocks per SM": 0.25})
-    trace.stream().kernel("b", 30, 40, **{"blocks per SM": 8.0})
+    trace.stream().kernel("a", 0, 30, 0, **{"blocks per SM": 0.25})
+    trace.stream().kernel("b", 30, 40, 0, **{"blocks per SM": 8.0})
     (device,) = result(trace).devices
     assert device.sm_efficiency_ratio == pytest.approx((30 * 0.25 + 10) / 40)
