@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from tracegap.errors import FormatError, LossError, SourceError, TracegapError, UsageError
     from tracegap.pipeline import analyze, load, render, whatif
     from tracegap.report import Finding, Report, Section, Table, Verdict
+    from tracegap.sql import Engine, QueryResult, open_engine
     from tracegap.timeline import Timeline
 
 _HOMES = {
     "Bench": "tracegap.benchmark",
+    "Engine": "tracegap.sql",
     "Finding": "tracegap.report",
     "FormatError": "tracegap.errors",
     "LossError": "tracegap.errors",
+    "QueryResult": "tracegap.sql",
     "Report": "tracegap.report",
     "Section": "tracegap.report",
     "SourceError": "tracegap.errors",
@@ -34,15 +37,18 @@ _HOMES = {
     "analyze": "tracegap.pipeline",
     "bench": "tracegap.benchmark",
     "load": "tracegap.pipeline",
+    "open_engine": "tracegap.sql",
     "render": "tracegap.pipeline",
     "whatif": "tracegap.pipeline",
 }
 
 __all__ = [
     "Bench",
+    "Engine",
     "Finding",
     "FormatError",
     "LossError",
+    "QueryResult",
     "Report",
     "Section",
     "SourceError",
@@ -55,6 +61,7 @@ __all__ = [
     "analyze",
     "bench",
     "load",
+    "open_engine",
     "render",
     "whatif",
 ]

@@ -12,7 +12,7 @@ NONE = QueryResult((), ())
 
 def test_a_column_is_found_by_name() -> None:
     assert RESULT["dur"] == (5, None)
-    assert (len(RESULT), list(RESULT)[0]) == (2, ("mm", 5, 0.5))
+    assert (len(RESULT), next(iter(RESULT))) == (2, ("mm", 5, 0.5))
 
 
 def test_pandas_gets_columns_and_rows() -> None:
