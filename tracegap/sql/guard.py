@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tracegap.errors import UsageError
 
-MAX_ROWS = 10_000_000
+MAX_ROWS = 5_000_000
 """Rows one query may answer: all of them stand in memory, at a few hundred bytes each."""
 
 _OPERATIONS = 5_000  # virtual machine steps between two looks at the clock: well under a millisecond

@@ -129,6 +129,7 @@ class _Slices:
         n = len(rows)
         self.events = events
         self.rows = rows
+        self.name, self.category = (_text(events, ids[rows]) for ids in (events.name, events.category))
         self.stats = stats
         self.track = track[rows]
         self.depth = np.full(n, -1, np.int32)
@@ -150,8 +151,7 @@ class _Slices:
         events, rows = self.events, self.rows[places]
         length = np.where(operation == COMPLETE, np.maximum(events.duration[rows], 0), -1)
         length[np.isin(events.phase[rows], tuple(map(ord, "iIRn")))] = 0
-        names, categories = (_text(events, ids[rows]) for ids in (events.name, events.category))
-        nested = nest(Operations(operation, events.start[rows], length, names, categories))
+        nested = nest(Operations(operation, events.start[rows], length, self.name[places], self.category[places]))
         begun = operation != END
         here = places[begun]
         self.depth[here] = nested.depth[begun]
