@@ -1,7 +1,12 @@
 """What never overlaps, what pipelining gives, what is exposed, what could run side by side."""
 
+import pytest
+
 from tests.tracebuilder import TfTrace, Trace
-from tracegap.analyses import serialisation
+from tracegap import dag
+from tracegap.analyses import Model, serialisation
+from tracegap.extent import choose_window
+from tracegap.pipeline import load
 
 
 def pair(result, a, b):
@@ -141,3 +146,16 @@ def test_a_device_bound_loop_gains_nothing_from_pipelining_the_host():
     pipelining = serialisation.run(trace.model()).pipelining
     assert (pipelining.bottleneck, pipelining.steady_step_ns) == ("device", 1_000_000)
     assert pipelining.measured_wall_ns == 3_020_000
+
+
+@pytest.mark.slow
+def test_exposed_times_and_idle_sum_to_the_window_of_real_traces(corpus):
+    for path in sorted(corpus.glob("pytorch-*/tracelens-*.json.gz")):
+        timeline = load(path)
+        window = choose_window(timeline)
+        exposed = serialisation.run(Model(timeline, window, dag.build(timeline, window))).exposed
+        if exposed is not None:
+            parts = exposed.compute_ns, exposed.comm_ns, exposed.copy_ns, exposed.idle_ns
+            assert all(isinstance(part, int) and part >= 0 for part in parts), path.name
+            assert sum(parts) == window.wall, path.name
+            assert exposed.comm_ns <= exposed.comm_total_ns, path.name
