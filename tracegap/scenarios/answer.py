@@ -39,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A pipelined stage: how often it ran, its median time, and how long it then idles a step."""
+    """A pipelined stage: how often it ran, its median time with what follows it on its thread, and its idleness a step."""
 
     name: str
     count: int
@@ -280,13 +280,9 @@ def _by_cause(path: Segments, measured: Segments) -> tuple[Part, ...]:
 def _pipeline(then: Dag, stretches: Sequence[Stretch], names: Sequence[str]) -> Pipeline:
     """Say what each stage takes in the replay, and what it idles while the slowest one sets the pace."""
     time = then.graph.time
-    begins, ends = (
-        [np.array([time[node] for node in column], np.int64) for column in columns]
-        for columns in (
-            [[one.first for one in stretches if one.stage == number] for number in range(len(names))],
-            [[one.last for one in stretches if one.stage == number] for number in range(len(names))],
-        )
-    )
+    mine = [[one for one in stretches if one.stage == number] for number in range(len(names))]
+    begins = [time[[one.first for one in stage]] for stage in mine]
+    ends = [time[[one.last for one in stage]] for stage in mine]
     busy = [int(np.median(end - begin)) for begin, end in zip(begins, ends, strict=True)]
     slowest = int(np.argmax(busy))
     paces = np.diff(ends[slowest])
@@ -297,5 +293,5 @@ def _pipeline(then: Dag, stretches: Sequence[Stretch], names: Sequence[str]) -> 
         ),
         step_ns=step,
         bottleneck=names[slowest],
-        shared=len({(one.track) for one in stretches}) < len(names),
+        shared=len({one.track for one in stretches}) < len(names),
     )

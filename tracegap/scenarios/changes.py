@@ -11,7 +11,7 @@ from tracegap.edges import Cause
 from tracegap.errors import UsageError
 from tracegap.kinds import DEVICE_WORK, Role
 from tracegap.scenarios.choice import find, together
-from tracegap.scenarios.lanes import Stretch, occurrences, pipelined
+from tracegap.scenarios.lanes import Stretch, occurrences, pipelined, until_the_next
 from tracegap.scenarios.web import Web, web
 
 
@@ -109,7 +109,7 @@ def change(dag: Dag, changes: Changes) -> Changed:
         _check_stages(found, names)
         then = pipelined(then, found)
         told.append(Change("overlap", names, slices=len(found)))
-        stretches.append(tuple(found))
+        stretches.append(tuple(until_the_next(then, found)))
     return Changed(then, factor, tuple(told), tuple(stretches))
 
 

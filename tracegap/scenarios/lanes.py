@@ -70,6 +70,20 @@ def _main_lane(web: Web, track: int) -> NDArray[np.int32]:
     return np.asarray(nodes[main])
 
 
+def until_the_next(web: Web, stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Return the stretches of threads that several stages share, each with what follows it up to the next one."""
+    out: list[Stretch] = []
+    for track in sorted({one.track for one in stretches}):
+        mine = [one for one in stretches if one.track == track]
+        if len({one.stage for one in mine}) > 1:
+            nodes = _main_lane(web, track)
+            place = {node: at for at, node in enumerate(nodes.tolist())}
+            ends = [place[one.first] - 1 for one in mine[1:]] + [len(nodes) - 1]
+            mine = [one._replace(last=int(nodes[end])) for one, end in zip(mine, ends, strict=True)]
+        out += mine
+    return out
+
+
 def pipelined(web: Web, stretches: Sequence[Stretch]) -> Web:
     """Return the web with the stages of each thread on lanes of their own."""
     for track in sorted({one.track for one in stretches}):

@@ -163,7 +163,9 @@ def _notes(answer: Answer) -> list[str]:
     for one in answer.pipelines or ():
         names = " and ".join(named(stage.name) for stage in one.stages)
         if one.shared:
-            notes.append(f"{names} each need a thread or process; work on devices stays on its streams, in its order.")
+            notes.append(
+                f"{names} each need a thread or process, and take along what follows them; work on devices stays on its streams, in its order."
+            )
         else:
             notes.append(f"{names} run on threads of their own already: their order stays as it is.")
     return notes
