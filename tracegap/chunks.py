@@ -42,11 +42,15 @@ class Walk(Generic[T]):
         ``[element,…]`` as bytes to as many values as there are events; raises `tracegap.elements.NOT_JSON` if it is none.
     chunk_bytes : int
         How much is parsed in one go.
+    header_bytes : int
+        How long a value of the header may be.
 
     Attributes
     ----------
     header : dict
-        Top-level keys beside ``traceEvents``, as far as the walk has come; values over 1 MB are left out.
+        Top-level keys beside ``traceEvents``, as far as the walk has come; longer values are left out.
+    raw : dict
+        The same as JSON text, keys as the file spells them; empty for a value that was left out.
     bare : bool
         Whether the file is a bare array, or one event a line.
     truncated : bool
@@ -55,12 +59,21 @@ class Walk(Generic[T]):
         Bytes of text, once the walk is over.
     """
 
-    def __init__(self, source: Source, parse: Callable[[bytes], T], *, chunk_bytes: int = CHUNK_BYTES) -> None:
+    def __init__(
+        self,
+        source: Source,
+        parse: Callable[[bytes], T],
+        *,
+        chunk_bytes: int = CHUNK_BYTES,
+        header_bytes: int = MAX_HEADER_VALUE,
+    ) -> None:
         self.header: dict[str, Any] = {}
+        self.raw: dict[str, bytes] = {}
         self.bare = False
         self.truncated = False
         self.size = 0
         self._source, self._parse, self._chunk_bytes = source, parse, chunk_bytes
+        self._header_bytes = header_bytes
         self._window = Window(source)
         self._problems: list[Problem] = []
         self._count = 0
@@ -162,14 +175,17 @@ class Walk(Generic[T]):
 
     def _keep(self, key: str, value: bytes, start: int) -> None:
         if not value:
+            self.raw[key] = value
             return
         try:
             self.header[key] = msgspec.json.decode(value)
+            self.raw[key] = value
         except NOT_JSON:
             self._note("damaged-header", start)
             mended = mend(value, 0, len(value)) if value.startswith(b"{") else None
             if mended is not None:
                 self.header[key] = msgspec.json.decode(mended.text)
+                self.raw[key] = mended.text
 
     def _search_events(self, start: int) -> bool:
         """Go to ``"traceEvents": [`` behind byte `start`, where the members make no sense; False if there is none."""
@@ -192,7 +208,7 @@ class Walk(Generic[T]):
         return False
 
     def _value(self) -> bytes | None:
-        """Read a value; empty if it is longer than `MAX_HEADER_VALUE`, None if it has no end."""
+        """Read a value; empty if it is longer than wanted, None if it has no end."""
         window = self._window
         letter = window.skip(_SPACE)
         window.fill(_NEAR)
@@ -215,11 +231,11 @@ class Walk(Generic[T]):
                 if depth == 0:
                     window.at = at - window.base
                     begin = start - window.base
-                    return window.text[begin : window.at] if begin >= 0 and at - start <= MAX_HEADER_VALUE else b""
+                    return window.text[begin : window.at] if begin >= 0 and at - start <= self._header_bytes else b""
             if window.ended or (stuck and window.base + len(window.text) - at > MAX_ELEMENT):
                 return None
             at = at if stuck else window.base + len(window.text)
-            if at - start > MAX_HEADER_VALUE:
+            if at - start > self._header_bytes:
                 window.at = at - window.base
             window.grow(self._chunk_bytes)
 

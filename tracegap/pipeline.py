@@ -9,19 +9,20 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import tracegap
-from tracegap import analyses, dag, decode, dialects, events, facts, scenarios
-from tracegap.analyses import utilisation
+from tracegap import analyses, dag, decode, dialects, events, facts, graphs, overlay, scenarios
+from tracegap.analyses import Model, utilisation
 from tracegap.errors import FormatError, LossError, UsageError
+from tracegap.events import Events
 from tracegap.extent import choose_window
 from tracegap.hardware import read_hardware
 from tracegap.median_step import chart
 from tracegap.problems import Severity, merge
 from tracegap.renderers import renderer
-from tracegap.report import Report, Section
-from tracegap.source import MAX_BYTES, open_source
+from tracegap.report import Report
+from tracegap.source import MAX_BYTES, Source, open_source
 from tracegap.timeline import Timeline, build
 
 
@@ -60,17 +61,7 @@ def load(
         When `dialect` is unknown, or `step_name` fits nothing.
     """
     source = open_source(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes)
-    head = decode.read_head(source)
-    spoken = dialects.detect(head, name=dialect)
-    read = events.pair(decode.decode(source, spoken.ARGS))
-    try:
-        timeline = build(read, spoken.mark(read), dialect=spoken.NAME, step_name=step_name)
-    except FormatError as error:
-        raise FormatError(f"{source.name}: {error}") from error
-    if strict:
-        _refuse_loss(source.name, timeline)
-    file = {"source": source.name, "sha256": source.sha256, "bytes": source.packed_size, "events": len(read)}
-    return replace(timeline, file=file)
+    return _read(source, dialect=dialect, step_name=step_name, strict=strict)[1]
 
 
 def analyze(
@@ -128,7 +119,7 @@ def analyze(
     timeline = trace if isinstance(trace, Timeline) else load(trace)
     window = choose_window(timeline, steps=steps, between=between, whole=whole)
     deep = full or bool(sections)
-    model = analyses.Model(
+    model = Model(
         timeline,
         window,
         dag.build(timeline, window),
@@ -137,13 +128,8 @@ def analyze(
         hardware=hardware,
         target_ns=target_ns,
     )
-    results: dict[str, Any] = {}
-    told: list[Section] = []
-    for analysis in analyses.ANALYSES:
-        result = analysis.run(model)
-        if result is not None:
-            results[analysis.NAME] = result
-            told.append(analysis.section(result))
+    results = _results(model)
+    told = [analysis.section(results[analysis.NAME]) for analysis in analyses.ANALYSES if analysis.NAME in results]
     wanted = set(sections) or results.keys()
     return Report(
         tool=_tool(command),
@@ -258,6 +244,58 @@ def replay(
     )
 
 
+def export(
+    path: str | Path,
+    file: BinaryIO,
+    *,
+    format: str = "perfetto",
+    steps: tuple[int, int] | None = None,
+    between: tuple[int, int] | None = None,
+    whole: bool = False,
+    dialect: str | None = None,
+    step_name: str | None = None,
+    strict: bool = False,
+    max_bytes: int | None = None,
+) -> overlay.Annotated | None:
+    """Write a trace with what was found drawn in, or the dependency graph of a window.
+
+    Parameters
+    ----------
+    path : str or Path
+        What `load` reads.
+    file : BinaryIO
+        Where to.
+    format : {"perfetto", "graphml", "dot"}
+        The whole trace as Chrome trace JSON with the critical path, gaps, steps and findings; or the graph.
+    steps, between, whole
+        The window, as for `analyze`.
+    dialect, step_name, strict, max_bytes
+        How to read, as for `load`.
+
+    Returns
+    -------
+    Annotated or None
+        What was written, and by how much its times are shifted; None for a graph.
+
+    Raises
+    ------
+    SourceError, FormatError, LossError
+        As `load` does.
+    UsageError
+        When the format is unknown, the window does not fit the trace, or it holds too much for a graph.
+    """
+    graphs.check(format)
+    source = open_source(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes)
+    read, timeline = _read(source, dialect=dialect, step_name=step_name, strict=strict)
+    window = choose_window(timeline, steps=steps, between=between, whole=whole)
+    built = dag.build(timeline, window)
+    if format in graphs.WRITERS:
+        graphs.write(built, file, format)
+        return None
+    model = Model(timeline, window, built)
+    return overlay.annotate(source, read, model, analyses.judge(model, _results(model)), file)
+
+
 def inventory(trace: str | Path | Timeline, *, command: Sequence[str] = ()) -> Report:
     """Say what is in a trace: tracks, kinds, categories, problems; no analysis is run."""
     timeline = trace if isinstance(trace, Timeline) else load(trace)
@@ -300,6 +338,26 @@ def check_sections(names: Sequence[str]) -> None:
     for name in names:
         if name not in known:
             raise UsageError(f"section {name!r} is not known: use one of {', '.join(known)}")
+
+
+def _read(source: Source, *, dialect: str | None, step_name: str | None, strict: bool) -> tuple[Events, Timeline]:
+    head = decode.read_head(source)
+    spoken = dialects.detect(head, name=dialect)
+    read = events.pair(decode.decode(source, spoken.ARGS))
+    try:
+        timeline = build(read, spoken.mark(read), dialect=spoken.NAME, step_name=step_name)
+    except FormatError as error:
+        raise FormatError(f"{source.name}: {error}") from error
+    if strict:
+        _refuse_loss(source.name, timeline)
+    file = {"source": source.name, "sha256": source.sha256, "bytes": source.packed_size, "events": len(read)}
+    return read, replace(timeline, file=file)
+
+
+def _results(model: Model) -> dict[str, Any]:
+    """Run all analyses; those that have no answer are left out."""
+    answers = ((analysis.NAME, analysis.run(model)) for analysis in analyses.ANALYSES)
+    return {name: result for name, result in answers if result is not None}
 
 
 def _tool(command: Sequence[str]) -> dict[str, str]:

@@ -11,10 +11,10 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from tracegap.cli import analyze, explain, info, open, query, whatif
+from tracegap.cli import analyze, explain, export, info, open, query, whatif
 from tracegap.errors import TracegapError
 
-COMMANDS = (analyze, whatif, info, query, open, explain)
+COMMANDS = (analyze, whatif, info, query, export, open, explain)
 _INTERRUPTED = 130
 """What a shell reports of a program that Ctrl-C ended; newer typers return it, older ones raise."""
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from tracegap.errors import UsageError
 from tracegap.renderers import by_suffix, renderer
@@ -84,27 +85,54 @@ def write(text: str, output: Path | None) -> None:
             # The reader has seen enough. Python flushes again at exit, and must find a whole pipe then.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return
+    with created(output, packed=False) as file:
+        file.write(text.encode("utf-8", "replace"))
+
+
+@contextmanager
+def created(output: Path, *, packed: bool = True) -> Iterator[BinaryIO]:
+    """Open a file that takes its place when all is written, and leaves no trace when that fails.
+
+    Parameters
+    ----------
+    packed : bool
+        Whether a name that ends in ``.gz`` asks for gzip.
+
+    Raises
+    ------
+    UsageError
+        When the file cannot be written.
+    """
+    target = output.resolve()
+    pack = packed and target.suffix.lower() == ".gz"
     try:
-        _write_file(text, output)
+        if target.exists() and not target.is_file():  # a pipe or a device has no name to move over
+            with target.open("wb") as file, _packing(file, pack=pack) as inner:
+                yield inner
+            return
+        beside = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
+        try:
+            with beside.open("xb") as file, _packing(file, pack=pack) as inner:
+                yield inner
+            beside.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                beside.unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise UsageError(f"-o {output}: cannot be written: {error.strerror or error}") from error
 
 
-def _write_file(text: str, output: Path) -> None:
-    target = output.resolve()
-    data = text.encode("utf-8", "replace")
-    if target.exists() and not target.is_file():  # a pipe or a device has no name to move over
-        target.write_bytes(data)
+@contextmanager
+def _packing(file: BinaryIO, *, pack: bool) -> Iterator[BinaryIO]:
+    """Write through gzip: as fast as it goes, and the same bytes for the same content."""
+    if not pack:
+        yield file
         return
-    beside = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
-    try:
-        with beside.open("xb") as file:
-            file.write(data)
-        beside.replace(target)
-    except BaseException:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-        raise
+    import gzip
+
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=1, fileobj=file, mtime=0) as inner:
+        yield inner  # type: ignore[misc]
 
 
 @contextmanager

@@ -1,0 +1,175 @@
+"""The tracks that are drawn: findings, steps, the critical path, the gaps of each device."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracegap import activity, intervals, segments
+from tracegap.activity import Rows
+from tracegap.analyses import Model, gaps
+from tracegap.analyses.gap_causes import Pieces, explain
+from tracegap.charges import WORK, Charge
+from tracegap.intervals import Intervals
+from tracegap.kinds import Kind
+from tracegap.overlay.drawing import Bars, in_lanes
+from tracegap.report import Verdict, unmarked
+from tracegap.timeline import Timeline
+
+
+class Drawn(NamedTuple):
+    """A track: its name and its slices."""
+
+    name: str
+    bars: Bars
+
+
+def tracks(model: Model, verdict: Verdict) -> Iterator[Drawn]:
+    """Yield the tracks from top to bottom; those that would be empty are left out."""
+    if model.window.wall > 0:
+        yield Drawn("findings", _findings(model, verdict))
+    if len(model.timeline.steps):
+        for lane in in_lanes(_steps(model)):
+            yield Drawn("steps", lane)
+    if model.window.wall > 0:
+        yield Drawn("critical path", _critical_path(model))
+        yield from _gaps(model)
+
+
+def _findings(model: Model, verdict: Verdict) -> Bars:
+    """Lay the verdict over the window, and each finding under it; they are true of all of it."""
+    window, origin = model.window, model.timeline.origin
+    looks: list[tuple[str, dict[str, Any]]] = [(unmarked(verdict.summary), {"bound": verdict.bound})]
+    for one in verdict.findings:
+        told = {
+            "code": one.code,
+            "text": unmarked(one.text),
+            "cost_ns": one.cost_ns,
+            "evidence": unmarked(one.evidence),
+        }
+        looks.append((unmarked(one.title), told | ({} if one.saving_ns is None else {"saving_ns": one.saving_ns})))
+    return Bars(
+        start=np.full(len(looks), window.start + origin, np.int64),
+        end=np.full(len(looks), window.end + origin, np.int64),
+        looks=looks,
+        look=np.arange(len(looks)),
+    )
+
+
+def _steps(model: Model) -> Bars:
+    timeline, steps = model.timeline, model.timeline.steps
+    inside = set(model.window.steps)
+    looks = []
+    columns = (steps.number, steps.cut, steps.may_be_cut, steps.device_end, steps.end)
+    for row, (number, cut, may_be, device_end, end) in enumerate(zip(*(one.tolist() for one in columns), strict=True)):
+        told = {"number": number, "in_window": row in inside, "cut": cut, "may_be_cut": may_be}
+        looks.append((f"step {number}", told | ({"device_work_after_ns": device_end - end} if device_end >= 0 else {})))
+    return Bars(
+        start=steps.start + timeline.origin,
+        end=steps.end + timeline.origin,
+        looks=looks,
+        look=np.arange(len(steps)),
+        event=timeline.slices.event[steps.slice],
+    )
+
+
+def _critical_path(model: Model) -> Bars:
+    """Draw work under the name of its slice and waits under that of their cause."""
+    timeline, path = model.timeline, segments.path(model.dag)
+    slices = timeline.slices
+    known = path.slice >= 0
+    name = np.where(known, slices.name[path.slice], -1)
+    track = np.where(known, slices.track[path.slice], -1)
+    kind = np.where(known, slices.kind[path.slice], Kind.NONE)
+    facts = np.stack((name, track, kind, path.charge, path.carried), axis=1).astype(np.int64)
+    different, look = np.unique(facts, axis=0, return_inverse=True)
+    return Bars(
+        start=path.start + timeline.origin,
+        end=path.end + timeline.origin,
+        looks=[_segment(timeline, *row) for row in different.tolist()],
+        look=look.reshape(-1),
+        event=np.where(known, slices.event[path.slice], -1),
+    )
+
+
+def _segment(
+    timeline: Timeline, name: int, track: int, kind: int, charge: int, carried: int
+) -> tuple[str, dict[str, Any]]:
+    cause = Charge(charge)
+    about = timeline.names[name] if name >= 0 else ""
+    works = cause in WORK and track >= 0
+    told: dict[str, Any] = {"cause": cause.word, "waits": not works}
+    if track >= 0:
+        told |= {"slice": about, "kind": Kind(kind).name.lower(), "track": timeline.tracks.label[track]}
+    if carried:
+        told["carried_in"] = True
+    return about if works and about else cause.word, told
+
+
+def _gaps(model: Model) -> Iterator[Drawn]:
+    """Draw each device's gaps, and in each the stretches that its causes own."""
+    timeline, window = model.timeline, model.window
+    near = activity.overlapping(timeline, window.start, window.end)
+    for device, about in enumerate(timeline.devices):
+        rows = activity.device_rows(timeline, device)
+        rows = rows[near[rows]]
+        if not len(rows):
+            continue
+        idle = intervals.gaps(gaps.device_busy(timeline, window, device), window.start, window.end)
+        if len(idle.start):
+            yield Drawn(f"gaps of {about.label}", _gaps_of(model, rows, idle))
+
+
+def _gaps_of(model: Model, rows: Rows, idle: Intervals) -> Bars:
+    timeline, window = model.timeline, model.window
+    before = np.where(idle.start > window.start, gaps.last_ended(timeline, rows, idle.start), -1)
+    after = np.where(idle.end < window.end, gaps.first_started(timeline, rows, idle.end), -1)
+    pieces, exposed_by = explain(model.dag, idle, after)
+    looks = _gap_looks(timeline, pieces, (before, after, exposed_by))
+    owners, owner = np.unique(
+        np.stack((pieces.charge, pieces.name), axis=1).astype(np.int64), axis=0, return_inverse=True
+    )
+    parts = [_part(timeline, *row) for row in owners.tolist()]
+    # A gap stands before its parts, so that a part of the same bounds nests in it.
+    place = np.concatenate((np.searchsorted(pieces.gap, np.arange(len(idle.start))), np.arange(len(pieces))))
+    depth = np.repeat((0, 1), (len(idle.start), len(pieces)))
+    order = np.lexsort((depth, place))
+    return Bars(
+        start=np.concatenate((idle.start, pieces.start))[order] + timeline.origin,
+        end=np.concatenate((idle.end, pieces.end))[order] + timeline.origin,
+        looks=[*looks, *parts],
+        look=np.concatenate((np.arange(len(looks)), owner.reshape(-1) + len(looks)))[order],
+    )
+
+
+def _gap_looks(timeline: Timeline, pieces: Pieces, around: tuple[NDArray[Any], ...]) -> list[tuple[str, dict[str, Any]]]:
+    """Tell of each gap what stands around it and what its time belongs to, the most first."""
+    parts: list[dict[str, int]] = [{} for _ in around[0]]
+    columns = (pieces.gap, pieces.charge, pieces.end - pieces.start)
+    for gap, charge, length in zip(*(column.tolist() for column in columns), strict=True):
+        word = Charge(charge).word
+        parts[gap][word] = parts[gap].get(word, 0) + length
+    names = [_names(timeline, rows) for rows in around]
+    looks = []
+    for owned, before, after, exposed in zip(parts, *names, strict=True):
+        sides = {"before": before, "after": after, "exposed_by": exposed}
+        told = dict(sorted(owned.items(), key=lambda part: -part[1]))
+        looks.append(
+            (
+                "gap",
+                {key: name for key, name in sides.items() if name is not None}
+                | {"cause": next(iter(told), ""), "parts": told},
+            )
+        )
+    return looks
+
+
+def _names(timeline: Timeline, rows: Any) -> list[str | None]:
+    name = np.where(rows >= 0, timeline.slices.name[rows], -1)
+    return [timeline.names[one] if one >= 0 else None for one in name.tolist()]
+
+
+def _part(timeline: Timeline, charge: int, name: int) -> tuple[str, dict[str, Any]]:
+    word = Charge(charge).word
+    return word, {"cause": word} | ({"slice": timeline.names[name]} if name >= 0 else {})
