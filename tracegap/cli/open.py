@@ -21,18 +21,32 @@ def run(
         bool,
         typer.Option("--print-url", help="Open no browser; print the link, and the tunnel that it needs from afar."),
     ] = False,
+    step_name: options.StepName = None,
+    dialect: options.Dialect = None,
     max_bytes: options.MaxBytes = None,
 ) -> None:
-    """Show a trace in the Perfetto UI: hands it to the browser from this machine, and ends."""
+    """Show a trace in the Perfetto UI, critical path and gaps drawn in; ends when the browser has it."""
     limit = options.size(max_bytes)
+    from tracegap import pipeline
     from tracegap.renderers.names import printable
     from tracegap.serve import PORT, Shelf
 
     with tempfile.TemporaryDirectory(prefix="tracegap-") as folder:
         file = Path(folder) / "trace.json.gz"
-        with status(f"reading {trace}"):
-            name = _pack(trace, file, limit)
-        with Shelf(file, name) as shelf:
+        with status(f"drawing into {trace}"), gzip.open(file, "wb", compresslevel=1) as packed:
+            done = pipeline.export(
+                trace,
+                packed,  # type: ignore[arg-type]  # typeshed's GzipFile is no BinaryIO
+                dialect=dialect,
+                step_name=step_name,
+                max_bytes=limit,
+            )
+        if done is not None and done.shift_us:
+            typer.echo(
+                f"all times are {done.shift_us} µs less than in the trace, so that Perfetto can hold them exactly",
+                err=True,
+            )
+        with Shelf(file, _name(trace)) as shelf:
             typer.echo(shelf.link)
             if print_url:
                 typer.echo(
@@ -44,13 +58,13 @@ def run(
                 shelf.wait()
 
 
-def _pack(trace: str, file: Path, max_bytes: int | None) -> str:
-    """Write the trace as gzip, which the UI reads whatever it was before; return the name to show."""
-    from tracegap.source import MAX_BYTES, open_source
+def _name(trace: str) -> str:
+    """Return what the UI shows as the name: the file's own.
 
-    source = open_source(trace, max_bytes=MAX_BYTES if max_bytes is None else max_bytes)
-    with gzip.open(file, "wb", compresslevel=1) as packed:
-        for piece in source.stream():
-            packed.write(piece)
-    stem = Path(source.name).name or "trace"
+    Examples
+    --------
+    >>> _name("runs/step.json.gz"), _name("-")
+    ('step.json.gz', 'trace.json.gz')
+    """
+    stem = Path(trace).name if trace != "-" else "trace.json"
     return stem if stem.endswith(".gz") else f"{stem}.gz"
