@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from tracegap.activity import enclosing_operator
 from tracegap.kinds import Kind
 from tracegap.timeline import Timeline, Window
 
@@ -36,6 +37,7 @@ def parallelism(timeline: Timeline, window: Window) -> Parallelism | None:
     slices, flows = timeline.slices, timeline.flows
     data = [place for place, name in enumerate(timeline.flow_kinds) if name.lower() in DATA_FLOWS]
     inside = (slices.start >= window.start) & (slices.end <= window.end) & (slices.kind == Kind.OP) & slices.plausible
+    inside &= enclosing_operator(timeline) < 0  # what runs inside an operator (If, Loop) is the operator's own time
     rows = np.flatnonzero(np.isin(flows.kind, data))
     rows = rows[inside[flows.source[rows]] & inside[flows.target[rows]]]
     # time order makes the graph acyclic: what starts no later than its producer is no consumer

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import tracegap
-from tracegap import analyses, dag, decode, dialects, events, facts, graphs, overlay, scenarios
+from tracegap import analyses, dag, dataedges, decode, dialects, events, facts, graphs, overlay, scenarios
 from tracegap.analyses import Model, utilisation
 from tracegap.errors import FormatError, LossError, UsageError
 from tracegap.events import Events
@@ -33,6 +33,7 @@ def load(
     step_name: str | None = None,
     strict: bool = False,
     max_bytes: int | None = None,
+    model: str | Path | None = None,
 ) -> Timeline:
     """Read a trace into a timeline.
 
@@ -48,6 +49,8 @@ def load(
         Whether any loss or repair while reading is an error.
     max_bytes : int, optional
         How much unpacked text to read at most.
+    model : str or Path, optional
+        The ONNX model that a trace of ONNX Runtime ran: it says which node needs which. Needs the package onnx.
 
     Raises
     ------
@@ -58,10 +61,12 @@ def load(
     LossError
         When `strict`, and something was lost.
     UsageError
-        When `dialect` is unknown, or `step_name` fits nothing.
+        When `dialect` is unknown, `step_name` fits nothing, or `model` is no model of this trace.
     """
+    nodes = None if model is None else dataedges.read_model(model)
     source = open_source(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes)
-    return _read(source, dialect=dialect, step_name=step_name, strict=strict)[1]
+    timeline = _read(source, dialect=dialect, step_name=step_name, strict=strict)[1]
+    return timeline if nodes is None else dataedges.add(timeline, nodes, source=str(model))
 
 
 def analyze(

@@ -300,6 +300,12 @@ CATALOGUE: dict[str, Fault] = {
         "Processes in this file do not share a clock origin; no order between them is inferred.",
         "Record with one profiler session, or analyse the files one by one.",
     ),
+    # dataedges.py
+    "unmatched-model-node": _info(
+        "Nodes of the trace that the model does not name; no data edges lead to or from them.",
+        "ONNX Runtime inserts copies, casts and reorders of its own. If there are many, give the model that ran, or the"
+        " optimised one that the session saved.",
+    ),
     # dag.py
     "backward-edge": _info(
         "Recorded dependencies that would lead back in time were left out of the dependency graph.",

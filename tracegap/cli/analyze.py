@@ -37,6 +37,7 @@ def run(
     strict: options.Strict = False,
     dialect: options.Dialect = None,
     max_bytes: options.MaxBytes = None,
+    model: options.Model = None,
 ) -> None:
     """Say where the time of a trace goes: gaps, critical path, overhead."""
     name = chosen(format, output)
@@ -50,7 +51,9 @@ def run(
 
     pipeline.check_sections(section or ())
     with status(f"reading {trace}"):
-        timeline = pipeline.load(trace, dialect=dialect, step_name=step_name, strict=strict, max_bytes=limit)
+        timeline = pipeline.load(
+            trace, dialect=dialect, step_name=step_name, strict=strict, max_bytes=limit, model=model
+        )
     with status("analysing"):
         report = pipeline.analyze(
             timeline,

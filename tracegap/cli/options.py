@@ -55,6 +55,10 @@ Dialect = Annotated[
 MaxBytes = Annotated[
     str | None, typer.Option("--max-bytes", metavar="SIZE", help="How much unpacked JSON to read at most: 16GB.")
 ]
+Model = Annotated[
+    Path | None,
+    typer.Option("--model", metavar="M.onnx", help="The ONNX model that ran: which node of it needs which."),
+]
 
 DeviceLimits = Annotated[
     Path | None,

@@ -58,6 +58,7 @@ def run(
     strict: options.Strict = False,
     dialect: options.Dialect = None,
     max_bytes: options.MaxBytes = None,
+    model: options.Model = None,
 ) -> None:
     """Say how long the window would take with changes, by replay. NAME is exact, or a /regular expression/."""
     name = chosen(format, output)
@@ -80,7 +81,9 @@ def run(
         keep=tuple(keep or ()),
     )
     with status(f"reading {trace}"):
-        timeline = pipeline.load(trace, dialect=dialect, step_name=step_name, strict=strict, max_bytes=limit)
+        timeline = pipeline.load(
+            trace, dialect=dialect, step_name=step_name, strict=strict, max_bytes=limit, model=model
+        )
     with status("replaying"):
         report = pipeline.replay(
             timeline,
