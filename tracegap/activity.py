@@ -5,7 +5,6 @@ Every nanosecond gets one owner: of a thread the innermost slice, of overlapping
 in `DEVICE_PRECEDENCE`, then the earlier start.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import intervals
+from tracegap.calls import manages_memory
 from tracegap.charges import Charge
 from tracegap.columns import Columns, Int32, Int64, UInt8
 from tracegap.intervals import Intervals
@@ -38,10 +38,6 @@ _OF_KIND = {
     Kind.COMM: Charge.COMMUNICATION,
     Kind.COPY: Charge.COPY,
 }
-
-_ALLOCATOR = re.compile(
-    r"^(cuda|hip|cu|musa|acl(rt)?)_?(Malloc|MemAlloc|Free|MemFree|HostAlloc|HostMalloc|MemCreate|MemMap)", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,7 +218,7 @@ def is_allocator(timeline: Timeline) -> NDArray[np.bool_]:
     """Mark the names of calls that allocate or free: bool[n names + 1], the last place for "no name"."""
     marks = np.zeros(len(timeline.names) + 1, np.bool_)
     called = np.unique(timeline.slices.name[timeline.slices.kind == Kind.RUNTIME])
-    marks[[name for name in called.tolist() if name >= 0 and _ALLOCATOR.match(timeline.names[name])]] = True
+    marks[[name for name in called.tolist() if name >= 0 and manages_memory(timeline.names[name])]] = True
     return marks
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import intervals, schedule
+from tracegap.calls import manages_memory
 from tracegap.charges import Charge
 from tracegap.columns import Bool, Columns, Int32, Int64, UInt8
 from tracegap.dag import Dag
@@ -19,19 +20,6 @@ from tracegap.timeline import Timeline
 
 TIGHT = 100_000
 """ns after another thread's work within which a start counts as handed over by it; later, the thread itself did something."""
-
-ALLOCATORS = (
-    "malloc",
-    "free",
-    "hostalloc",
-    "hostregister",
-    "hostunregister",
-    "memcreate",
-    "memmap",
-    "memunmap",
-    "memrelease",
-)
-"""What the names of memory calls hold, in small letters."""
 
 OF_KIND = {
     Kind.RUNTIME: Charge.RUNTIME,
@@ -141,7 +129,7 @@ def work_charges(timeline: Timeline) -> NDArray[np.uint8]:
     slices = timeline.slices
     charges = table[slices.kind]
     calls = np.flatnonzero(np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC))).astype(np.int32)
-    memory = named(timeline, calls, lambda name: any(word in name.lower() for word in ALLOCATORS))
+    memory = named(timeline, calls, manages_memory)
     charges[calls[memory]] = Charge.ALLOCATOR
     return charges
 

@@ -1,17 +1,10 @@
 """Memory that is allocated and freed in steady steps."""
 
-import re
-
 import numpy as np
 
+from tracegap.calls import manages_memory
 from tracegap.kinds import Kind
 from tracegap.waste.scene import Scene, Waste, are, tell
-
-# Calls of CUDA and HIP and of their drivers; cudaFree waits for the device besides (CUDA C++ Programming Guide, "Implicit
-# Synchronization").
-_CALLS = re.compile(
-    r"(cuda|hip|cu)_?(Malloc|Free|HostAlloc|HostMalloc|HostFree|Mem(Alloc|Free|HostAlloc|Create|Map|Unmap))"
-)
 
 
 def allocator_churn(scene: Scene) -> Waste | None:
@@ -22,4 +15,4 @@ def allocator_churn(scene: Scene) -> Waste | None:
     slices = timeline.slices
     api = (slices.kind == Kind.RUNTIME) | (slices.kind == Kind.SYNC)
     rows = np.flatnonzero(scene.near & api & np.isin(slices.step, steps[1:]))
-    return tell(scene, "allocator", rows[are(scene, slices.name[rows], lambda name: _CALLS.match(name) is not None)])
+    return tell(scene, "allocator", rows[are(scene, slices.name[rows], manages_memory)])
