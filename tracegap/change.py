@@ -88,8 +88,7 @@ def drags(dag: Dag, names: Sequence[int]) -> tuple[list[int], list[int]]:
     mark = np.zeros(int(timeline.slices.name.max()) + 2, np.uint32)
     mark[list(names)] = np.uint32(1) << np.arange(len(names), dtype=np.uint32)
     own = mark[timeline.slices.name]
-    plan = schedule.contract(graph)
-    ends = schedule.replay_many(plan, _without(dag, (own, spread(timeline, own)), len(names)), graph.time, dag.end)
+    ends = schedule.replay_many(dag.plan, _without(dag, (own, spread(timeline, own)), len(names)), graph.time, dag.end)
     saved = (dag.window.end - ends).tolist()
     return saved[: len(names)], saved[len(names) :]
 

@@ -9,6 +9,7 @@ the time between its ends, all paths between two nodes would be equally long and
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,11 @@ class Dag:
     def end(self) -> int:
         """The node of the window's end."""
         return len(self.graph.time) - 1
+
+    @cached_property
+    def plan(self) -> schedule.Plan:
+        """The graph made ready for replays; made once, since every what-if of the window needs it."""
+        return schedule.contract(self.graph)
 
 
 def build(timeline: Timeline, window: Window) -> Dag:

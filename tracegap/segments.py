@@ -72,7 +72,7 @@ def walk(dag: Dag, node: int) -> Segments:
     Where the chain steps back in time (a kernel that starts before its launch), the step shows as nothing.
     """
     segments, _ = walks(dag, np.array([node], np.int32), np.array([dag.window.start], np.int64))
-    segments = overlay(segments, _between_steps(dag), over=(Charge.UNTRACED_HOST,), charge=Charge.BETWEEN_STEPS)
+    segments = overlay(segments, between_steps(dag), over=(Charge.UNTRACED_HOST,), charge=Charge.BETWEEN_STEPS)
     return overlay(segments, profiler(dag), over=DISTURBED, charge=Charge.PROFILER)
 
 
@@ -194,8 +194,8 @@ def _not_first(dag: Dag, row: NDArray[np.int32]) -> NDArray[np.bool_]:
     return np.asarray((slices.launch[row] >= 0) & (slices.start[row] > first[slices.launch[row]]))
 
 
-def _between_steps(dag: Dag) -> intervals.Intervals:
-    """Return the time of the window in no step."""
+def between_steps(dag: Dag) -> intervals.Intervals:
+    """Return the time of the window in no step; none where it has no steps."""
     steps = dag.timeline.steps
     if not dag.window.steps:
         return intervals.EMPTY

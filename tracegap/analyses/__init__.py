@@ -2,12 +2,31 @@
 
 An analysis is a module with the names of `Analysis`. Its docstring (*What it shows*, *Why it costs time*, *How it is
 computed*) is its page in the docs and what ``tracegap explain NAME`` prints. To add one, write the file and put it in the tuple.
+One that has the names of `Offering`, too, gives findings to the verdict.
 """
 
-from tracegap.analyses import critical_path, gaps, memory, overhead, serialisation, stages, steps, utilisation
-from tracegap.analyses.contract import Analysis, Model
-from tracegap.analyses.verdict import FINDINGS, judge
+from collections.abc import Mapping
+from typing import Any
+
+from tracegap.analyses import critical_path, gaps, memory, overhead, serialisation, stages, steps, utilisation, verdict
+from tracegap.analyses.contract import Analysis, Model, Offering
+from tracegap.report import Verdict
 
 ANALYSES: tuple[Analysis, ...] = (steps, stages, gaps, serialisation, critical_path, utilisation, memory, overhead)
 
-__all__ = ["ANALYSES", "FINDINGS", "Analysis", "Model", "judge"]
+_OFFERING = [(one.NAME, one) for one in ANALYSES if isinstance(one, Offering)]
+
+FINDINGS: Mapping[str, str] = {
+    **verdict.FINDINGS,
+    **{code: text for _, one in _OFFERING for code, text in one.FINDINGS.items()},
+}
+"""What each finding means and what to do, by code."""
+
+
+def judge(model: Model, results: Mapping[str, Any]) -> Verdict:
+    """Say what bounds the window and what to do, from the results of the analyses by their names."""
+    offered = [finding for name, one in _OFFERING if name in results for finding in one.findings(results[name], model)]
+    return verdict.judge(model, results, offered)
+
+
+__all__ = ["ANALYSES", "FINDINGS", "Analysis", "Model", "Offering", "judge"]

@@ -1,11 +1,12 @@
 """What an analysis is given, and what it must have."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from tracegap.dag import Dag
 from tracegap.hardware import Hardware
-from tracegap.report import Section
+from tracegap.report import Finding, Section
 from tracegap.timeline import Timeline, Window
 
 
@@ -24,6 +25,18 @@ class Model:
     full: bool = False
     hardware: Hardware = field(default_factory=Hardware)
     target_ns: int | None = None
+
+
+@runtime_checkable
+class Offering(Protocol):
+    """What a module of this folder may have besides: findings for the verdict."""
+
+    FINDINGS: Mapping[str, str]
+    """What each of their codes means and what to do; the first line is the summary."""
+
+    def findings(self, result: Any, model: Model) -> Iterable[Finding]:
+        """Yield what is worth doing; a finding's cost is time of work, which has no other owner, and its saving from replay."""
+        ...
 
 
 class Analysis(Protocol):

@@ -133,7 +133,7 @@ def in_no_operator(timeline: Timeline, window: Window) -> Intervals:
 def parts_of(timeline: Timeline, window: Window, time: Intervals) -> tuple[Part, ...]:
     """Divide time in no operator among its causes, in the order of precedence; the parts add up to it."""
     parts = []
-    for cause, owned in _claims(timeline, window):
+    for cause, owned in claims(timeline, window):
         left = intervals.subtract(time, owned)
         parts.append(Part(cause.word, intervals.total(time) - intervals.total(left)))
         time = left
@@ -141,8 +141,8 @@ def parts_of(timeline: Timeline, window: Window, time: Intervals) -> tuple[Part,
     return tuple(sorted((part for part in parts if part.duration_ns), key=lambda part: -part.duration_ns))
 
 
-def _claims(timeline: Timeline, window: Window) -> Iterator[tuple[Charge, Intervals]]:
-    """Yield the time that each cause may claim, first come first served."""
+def claims(timeline: Timeline, window: Window) -> Iterator[tuple[Charge, Intervals]]:
+    """Yield the time that each cause of host overhead may claim, first come first served."""
     slices, steps = timeline.slices, timeline.steps
     near = activity.overlapping(timeline, window.start, window.end)
     leading = np.isin(slices.track, activity.host_tracks(timeline))

@@ -32,11 +32,12 @@ def entry(scene: Scene, nodes: NDArray[np.int32], reached: NDArray[np.int32]) ->
 
 
 def exit_(scene: Scene) -> Found:
-    """Link the sink to END, with the tail as lag.
+    """Link the sink to END, with the tail as lag, and with no lag what else ends last on its thread or stream.
 
     With steps, the sink is the latest of the last work on a step's own thread and the last device slice that the window's
     steps launched; else, or where that finds nothing, the latest work on any track but those that only poll. Work that the
-    window's end cuts off reaches END: the tail is its.
+    window's end cuts off reaches END: the tail is its. The others never bind END as it was; they do in a replay in which the sink
+    comes before them.
     """
     steps, slices = scene.timeline.steps, scene.timeline.slices
     chosen = np.array(scene.window.steps, np.int64)
@@ -44,13 +45,31 @@ def exit_(scene: Scene) -> Found:
     threads = np.zeros(len(scene.timeline.tracks), np.bool_)
     threads[steps.track[chosen]] = True
     launched = np.isin(slices.step[queued.row], chosen)
+    others = np.empty(0, np.int32)
     for thread, rows in ((threads, queued.row[launched]), (~scene.polling, queued.row), (scene.polling, queued.row)):
-        best = _latest(scene, np.flatnonzero(thread[chains.track]), rows)
+        places = np.flatnonzero(thread[chains.track])
+        best = _latest(scene, places, rows)
         if best is not None:
+            others = _last_of_each(scene, places, rows)
             break
     node, owner = best if best is not None else (scene.source, -1)
-    tail = scene.window.end - int(scene.time[node])
-    return found(np.array([node]), np.array([scene.source + 1]), tail, cause=Cause.BOUNDARY, owner=owner)
+    source = np.concatenate((np.array([node], np.int32), others[others != node]))
+    lag = np.zeros(len(source), np.int64)
+    lag[0] = scene.window.end - int(scene.time[node])
+    owners = np.full(len(source), -1, np.int32)
+    owners[0] = owner
+    return found(source, np.full(len(source), scene.source + 1), lag, cause=Cause.BOUNDARY, owner=owners)
+
+
+def _last_of_each(scene: Scene, places: NDArray[np.intp], rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the last boundary of each lane of the given places, and the latest end of each stream of the given device slices."""
+    chains, time = scene.chains, scene.time
+    host = chains.node[places[~np.append(chains.linked[1:], False)[places]]] if len(places) else chains.node[:0]
+    ends = 2 * rows[scene.inside[2 * rows + 1]] + 1
+    track = scene.timeline.slices.track[ends >> 1]
+    by_time = np.lexsort((time[ends], track))
+    last = np.append(np.diff(track[by_time]) != 0, True)[: len(by_time)]
+    return np.concatenate((host, ends[by_time[last]])).astype(np.int32)
 
 
 def _latest(scene: Scene, places: NDArray[np.intp], rows: NDArray[np.int32]) -> tuple[int, int] | None:
