@@ -70,6 +70,18 @@ def test_the_section_says_what_would_help_and_what_would_not(found):
     ]
 
 
+def test_ranges_without_operators_are_told_apart_from_operators_and_no_part_is_nothing():
+    trace = Trace()
+    main = trace.thread(1)
+    main.step(1, 0, 100)
+    main.slice("preprocess", 0, 60, "user_annotation")
+    main.op("aten::mm", 60, 100)
+    section = critical_path.section(critical_path.run(trace.model()))
+    assert section.lines[0] == "100 µs = host work 100 µs (100.0 %)."
+    cause, time = section.tables[0].columns[:2]
+    assert (cause.values, time.values) == (("range without operators", "operator"), (60_000, 40_000))
+
+
 def test_segments_are_told_only_in_full(found):
     assert found.segments is None
     timeline = device_bound().timeline()

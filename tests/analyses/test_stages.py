@@ -113,7 +113,15 @@ def test_without_a_device_there_is_no_device_time() -> None:
     assert found["load_data"].device_busy_ns is None
     assert (found["load_data"].total_ns, found["compute"].count) == (1_500_000, 3)
     line = stages.section(tuple(found.values())).lines[0]
-    assert unmarked(line) == "load_data takes most: 1.50 ms of the host's time, 71.4 % of the window, in 3 × 500 µs."
+    assert unmarked(line) == "load_data takes most: 1.50 ms on the host (71.4 % of the window), 3 × 500 µs."
+
+
+def test_a_single_stage_is_not_said_to_take_most() -> None:
+    trace = ChromeTrace()
+    trace.span("iteration", 0, 10)
+    trace.span("run", 0, 5)
+    line = stages.section(tuple(stages_of(trace, step_name="iteration").values())).lines[0]
+    assert unmarked(line) == "run is the one stage: 5.00 µs on the host (50.0 % of the window), 1 × 5.00 µs."
 
 
 def test_a_trace_without_stages_has_none() -> None:

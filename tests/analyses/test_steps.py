@@ -56,7 +56,7 @@ def test_a_first_step_over_one_and_a_half_medians_is_set_apart() -> None:
     found = steps_of(runs(340, 12, 14, 16))
     assert found.first_apart
     assert (found.count, found.first_ns, found.median_ns, found.max_ns) == (4, 340_000, 14_000, 16_000)
-    assert "set apart" in steps.section(found).lines[0]
+    assert "first 340 µs (24.3 × the median: set apart)" in steps.section(found).lines[0]
     assert not steps_of(runs(20, 14, 16, 14)).first_apart
 
 
@@ -101,7 +101,24 @@ def test_the_span_is_the_annotation_and_time_between_steps_is_told() -> None:
     found = steps_of(trace)
     assert [item.wall_ns for item in found.items] == [30_000] * 5
     assert found.between_steps_ns == 4 * 170_000
-    assert unmarked(steps.section(found).lines[-1]).startswith("680 µs of the window lie in no step")
+    assert unmarked(steps.section(found).lines[-1]).startswith("680 µs of the window (81.9 %) lie in no step")
+
+
+def test_device_steps_tile_the_window_so_none_of_it_is_said_to_lie_in_no_step() -> None:
+    found = steps_of(host_runs_ahead())
+    assert found.clock == "device"
+    assert not any("in no step" in line for line in steps.section(found).lines)
+
+
+def test_a_sliver_between_steps_is_not_worth_a_sentence() -> None:
+    trace = Trace()
+    main = trace.thread()
+    for number in range(3):
+        main.step(number, 1000 * number, 1000 * number + 999)
+        main.op("aten::mm", 1000 * number, 1000 * number + 10)
+    found = steps_of(trace)
+    assert found.between_steps_ns > 0
+    assert not any("in no step" in line for line in steps.section(found).lines)
 
 
 def test_a_trace_without_steps_has_none() -> None:

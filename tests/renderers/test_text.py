@@ -100,3 +100,13 @@ def test_wide_characters_keep_the_columns_aligned() -> None:
 def test_a_report_without_anything_to_say_is_still_a_report(report: Report) -> None:
     bare = replace(report, sections=(), problems=(), headline=(), verdict=None)
     assert text.render(bare) == "tracegap 1.0 · aten::addmm.json\n"
+
+
+def test_of_nested_rows_that_do_not_all_fit_the_longest_are_shown_in_order() -> None:
+    stage = Column("stage", Unit.TEXT, ("load", "forward", "inner", "log", "backward"))
+    share = Column("of window", Unit.RATIO, (0.02, 0.4, 0.3, 0.01, 0.5), bar=True)
+    table = Table("Stages", (stage, share), total=5, brief=3, indent=(0, 0, 1, 0, 0))
+    report = Report({}, {}, {}, (), {}, (Section("stages", "Stages", (), (table,)),), Verdict("fine", "device"))
+    out = text.render(report)
+    assert "Stages (3 of 5)" in out
+    assert re.findall(r"(\s\s\w+)\s+█", out) == ["  forward", "  inner", "  backward"]

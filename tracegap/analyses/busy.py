@@ -113,6 +113,12 @@ def _weighted(timeline: Timeline, kernels: Rows, argument: str, *, most: float) 
     return float(np.dot(np.minimum(told[known], most), weight)) / total / most if total else None
 
 
+def _queued(launches: int) -> str:
+    if launches == 1:
+        return "one more is queued"
+    return f"{count(launches)} more are queued" if launches else "no other is queued"
+
+
 def sentence(device: DeviceUse) -> str:
     """Say how busy a device is."""
     text = f"{device.device} is busy {ratio(device.busy_ratio)} of the window ({duration(device.busy_ns)})"
@@ -122,9 +128,9 @@ def sentence(device: DeviceUse) -> str:
     if device.short_ratio:
         text += f"; {ratio(device.short_ratio)} of kernel time is in kernels under {duration(SHORT)}"
     if device.median_queue is not None:
-        text += f"; {count(device.median_queue)} launches wait at the median start"
+        text += f"; {_queued(device.median_queue)} when the median kernel starts"
     if device.occupancy_ratio is not None:
         text += f"; estimated occupancy {ratio(device.occupancy_ratio)}"
     if device.sm_efficiency_ratio is not None:
-        text += f"; blocks for {ratio(device.sm_efficiency_ratio)} of its multiprocessors"
+        text += f"; enough blocks for {ratio(device.sm_efficiency_ratio)} of its multiprocessors"
     return text + "."

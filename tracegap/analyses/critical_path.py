@@ -39,8 +39,12 @@ TOP = 20
 NEAR = 0.01
 """Share of the window of slack under which a name off the path is nearly critical: a change of that size puts it on the path."""
 
+NOTABLE = 0.01
+"""Share of the window that a name must cost before a sentence is spent on it."""
+
 _HOST = (Charge.OPERATOR, Charge.RUNTIME, Charge.INPUT, Charge.ALLOCATOR)
 _DEVICE = (Charge.KERNEL, Charge.COMMUNICATION, Charge.COPY)
+_RANGE = Kind.ANNOTATION.name.lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +202,14 @@ def section(result: CriticalPath) -> Section:
     """Say what the path consists of, what would shorten it and what would not."""
     by_cause = {part.cause: part.duration_ns for part in result.by_cause}
     host, device = (sum(by_cause.get(charge.word, 0) for charge in charges) for charges in (_HOST, _DEVICE))
-    lines = [
-        f"{duration(result.length_ns)} = host work {duration(host)} ({ratio(host / result.length_ns)})"
-        f" + device work {duration(device)} ({ratio(device / result.length_ns)})"
-        f" + waits {duration(result.wait_ns)} ({ratio(result.wait_ns / result.length_ns)})."
-    ]
+    parts = (("host work", host), ("device work", device), ("waits", result.wait_ns))
+    told = (f"{what} {duration(time)} ({ratio(time / result.length_ns)})" for what, time in parts if time)
+    lines = [f"{duration(result.length_ns)} = {' + '.join(told)}."]
     best = max(result.by_name, key=lambda one: one.drag_ns or 0, default=None)
-    if best is not None and best.drag_ns:
+    if best is not None and (best.drag_ns or 0) >= NOTABLE * result.length_ns:
         lines.append(
-            f"Without the own work of {named(best.name)} the window would be {duration(best.drag_ns)} shorter"
-            f" ({ratio(best.drag_ns / result.length_ns)}); it is on the path for {duration(best.duration_ns)}."
+            f"Without the own work of {named(best.name)} the window would be {duration(best.drag_ns or 0)} shorter"
+            f" ({ratio((best.drag_ns or 0) / result.length_ns)}); it is on the path for {duration(best.duration_ns)}."
         )
     lines += _beside(result)
     return Section(NAME, TITLE, tuple(lines), _tables(result), tuple(_notes(result)), label="path")
@@ -215,8 +217,9 @@ def section(result: CriticalPath) -> Section:
 
 def _beside(result: CriticalPath) -> list[str]:
     """Say what looks expensive off the path, and what is nearly on it."""
-    far = [one for one in result.off_path if one.slack_ns >= NEAR * result.length_ns]
-    near = [one for one in result.off_path if one.slack_ns < NEAR * result.length_ns]
+    large = [one for one in result.off_path if one.duration_ns >= NOTABLE * result.length_ns]
+    far = [one for one in large if one.slack_ns >= NEAR * result.length_ns]
+    near = [one for one in large if one.slack_ns < NEAR * result.length_ns]
     lines = []
     if far:
         lines.append(
@@ -231,8 +234,21 @@ def _beside(result: CriticalPath) -> list[str]:
     return lines
 
 
+def _causes(result: CriticalPath) -> list[Part]:
+    """Return the causes in words, and work of ranges that hold no operator apart from that of operators."""
+    ranges = sum(one.duration_ns for one in result.by_name if one.kind == _RANGE)
+    parts = []
+    for part in result.by_cause:
+        if part.cause == Charge.OPERATOR.word:
+            parts.append(Part("operator", part.duration_ns - ranges))
+            parts.append(Part("range without operators", ranges))
+        else:
+            parts.append(Part(part.cause.replace("_", " "), part.duration_ns))
+    return sorted((part for part in parts if part.duration_ns), key=lambda part: -part.duration_ns)
+
+
 def _tables(result: CriticalPath) -> tuple[Table, ...]:
-    causes, names, off = result.by_cause, result.by_name[:TOP], result.off_path
+    causes, names, off = _causes(result), result.by_name[:TOP], result.off_path
     whole = result.length_ns
     tables = [
         Table(

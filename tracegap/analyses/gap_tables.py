@@ -9,7 +9,7 @@ TITLE = "Where are the gaps?"
 
 def section(result: Gaps) -> Section:
     """Say how idle the devices are and what the gaps lie between."""
-    lines = [_sentence(device) for device in result.devices]
+    lines = [line for device in result.devices for line in _sentences(device)]
     whole = result.everything
     if result.devices:
         lines.append(
@@ -28,15 +28,16 @@ def section(result: Gaps) -> Section:
     return Section("gaps", TITLE, tuple(lines), tuple(tables), tuple(_notes(result)), label="gaps")
 
 
-def _sentence(device: DeviceGaps) -> str:
+def _sentences(device: DeviceGaps) -> list[str]:
     idle = f"{device.device} is idle {duration(device.idle_ns)} of {duration(device.window_ns)} ({ratio(device.idle_ratio)})"
     if not device.top:
-        return f"{idle}: it has no gap."
+        return [f"{idle}: it has no gap."]
     longest = device.top[0]
-    return (
-        f"{idle} in {_times(device.count)}; the longest, {duration(longest.duration_ns)} at {duration(longest.start_ns)},"
-        f" is{_between(longest.before, longest.after)}{_because(longest)}."
+    where = (
+        f"{duration(longest.duration_ns)} at {duration(longest.start_ns)}, {_between(longest.before, longest.after)}"
+        f"{_because(longest)}."
     )
+    return [f"{idle} in {_times(device.count)}.", f"{'The longest: ' if device.count > 1 else 'It is '}{where}"]
 
 
 def _because(gap: Gap) -> str:
@@ -56,9 +57,9 @@ def _times(number: int) -> str:
 
 def _between(before: Slice | None, after: Slice | None) -> str:
     made = f" ({named(after.operator)})" if after and after.operator else ""
-    return (f" after {named(before.name)}" if before else " the first") + (
-        f", before {named(after.name)}{made}" if after else ", to the end"
-    )
+    ends = [f"after {named(before.name)}"] if before else []
+    ends.append(f"before {named(after.name)}{made}" if after else "to the end")
+    return ", ".join(ends)
 
 
 def _tables(device: DeviceGaps) -> list[Table]:

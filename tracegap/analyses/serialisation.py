@@ -145,7 +145,7 @@ def section(result: Serialisation) -> Section:
     """Say what never overlaps, what pipelining gives and what is exposed."""
     lines = [*_pipelining_lines(result), *_exposed_lines(result), *_parallel_lines(result)]
     if not lines and not result.pairs:
-        lines.append("The steps have fewer than two stages and there is no device: nothing to compare.")
+        lines.append("Nothing to compare: the window has no device, and no step with two stages.")
     tables = [_pair_table(result.pairs)] if result.pairs else []
     notes = []
     if result.pipelining is not None and result.pipelining.blocked_by is not None:
@@ -289,7 +289,7 @@ def _pair(model: Model, a: str, b: str, busy: Mapping[str, Intervals], relation:
 
 
 def _between_resources(a: str, b: str) -> tuple[str, str]:
-    return "unknown", f"{a} and {b} are resources; only work on them depends on other work"
+    return "unknown", "only work on resources depends on other work"
 
 
 # ── pipelining across steps ─────────────────────────────────────────────────────────────────────────────────────────────

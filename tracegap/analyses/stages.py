@@ -75,8 +75,8 @@ def section(result: tuple[Stage, ...]) -> Section:
     roots = [stage for stage in result if stage.depth == 0]
     longest = max(roots, key=lambda stage: stage.total_ns)
     lines = [
-        f"{named(longest.name)} takes most: {duration(longest.total_ns)} of the host's time, {ratio(longest.ratio)} of the window,"
-        f" in {count(longest.count)} × {duration(longest.median_ns)}."
+        f"{named(longest.name)} {'is the one stage' if len(result) == 1 else 'takes most'}: {duration(longest.total_ns)} on the host"
+        f" ({ratio(longest.ratio)} of the window), {count(longest.count)} × {duration(longest.median_ns)}."
     ]
     on_device = [stage for stage in result if stage.device_busy_ns]
     notes = []

@@ -25,13 +25,15 @@ from tracegap.analyses.slowest import Slowest, find_slowest
 from tracegap.kinds import Kind
 from tracegap.report import Column, Section, Table
 from tracegap.timeline import Timeline
-from tracegap.units import Unit, count, duration
+from tracegap.units import Unit, count, duration, number, ratio
 
 NAME = "steps"
 TITLE = "How long a step takes"
 
 SET_APART = 1.5
 """A first step of more than so many medians of the others is kept out of the statistics."""
+NOTABLE = 0.01
+"""Share of the window that must lie in no step before a sentence is spent on it."""
 RELIABLE = 100
 """From so many values on a 99th percentile is more than the greatest of them."""
 
@@ -154,7 +156,7 @@ def section(result: Steps) -> Section:
     tail = "99th percentile" if result.p99_reliable else f"max of {count(others)}"
     first = f", first {duration(result.first_ns)}"
     if result.first_apart:
-        first += f" (+{(result.first_ns - result.median_ns) / result.median_ns:.0%}: set apart)"
+        first += f" ({number(round(result.first_ns / result.median_ns, 2))} × the median: set apart)"
     line = (
         f"The one step of the window takes {duration(result.first_ns)}."
         if result.count == 1
@@ -162,9 +164,12 @@ def section(result: Steps) -> Section:
         f" · min {duration(result.min_ns)}{first.replace(', ', ' · ', 1)}"
     )
     lines = [line] if result.slowest is None else [line, result.slowest.sentence()]
-    if result.between_steps_ns and result.count > 1:
+    # Device steps tile the window: what lies outside of the host's spans is in one of them.
+    between = result.between_steps_ns if result.clock == "span" else 0
+    whole = between + _in_steps(result)
+    if result.count > 1 and between >= NOTABLE * whole:
         lines.append(
-            f"{duration(result.between_steps_ns)} of the window lie in no step: between steps, or after the last."
+            f"{duration(between)} of the window ({ratio(between / whole)}) lie in no step: between steps, or after the last."
         )
     tables = [] if result.slowest is None else [result.slowest.table()]
     notes = []
@@ -175,6 +180,11 @@ def section(result: Steps) -> Section:
     if any(item.may_be_cut for item in result.items):
         notes.append("The last step is used, though nothing in the trace proves that it is whole.")
     return Section(NAME, TITLE, tuple(lines), (*tables, _items_table(result)), tuple(notes))
+
+
+def _in_steps(result: Steps) -> int:
+    start, end = (np.array([getattr(item, edge) for item in result.items], np.int64) for edge in ("start_ns", "end_ns"))
+    return intervals.total(intervals.union(start, end))
 
 
 def _between(model: Model, rows: NDArray[np.intp]) -> int:

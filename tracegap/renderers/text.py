@@ -1,7 +1,7 @@
 """The report for a terminal: the verdict first, one screen, depth on demand. The only importer of rich.
 
-One screen is `SCREEN` lines: the tallest section gives up a row, a table or a sentence until all fit. With
-``report.full`` everything is written, under headings.
+One screen is `SCREEN` lines: the tallest section gives up a row, a table or a sentence until all fit; of equals one
+that keeps a table, then the last. With ``report.full`` everything is written, under headings.
 """
 
 import re
@@ -18,7 +18,7 @@ from tracegap.problems import Problem, Severity
 from tracegap.renderers import grid
 from tracegap.renderers.grid import Line
 from tracegap.renderers.names import ELLIPSIS, printable, shorten
-from tracegap.report import Finding, Report, Section, pieces
+from tracegap.report import Finding, Report, Section, Table, pieces
 from tracegap.units import count
 
 NAME = "text"
@@ -111,15 +111,14 @@ def _screen(sections: Sequence[Section], width: int, margin: int, room: int) -> 
     ]
     blocks = [_brief(section, plan, width, margin) for section, plan in zip(sections, plans, strict=True)]
     while sum(map(len, blocks)) > room:
-        order = sorted(range(len(blocks)), key=lambda place: -len(blocks[place]))
-        for place in order:
-            smaller = _shrink(plans[place])
-            if smaller is not None:
-                plans[place] = smaller
-                blocks[place] = _brief(sections[place], smaller, width, margin)
-                break
-        else:
+        smaller = {place: plan for place in range(len(plans)) if (plan := _shrink(plans[place])) is not None}
+        if not smaller:
             break
+        place = min(
+            smaller, key=lambda one: (-len(blocks[one]), any(plans[one].rows) and not any(smaller[one].rows), -one)
+        )
+        plans[place] = smaller[place]
+        blocks[place] = _brief(sections[place], plans[place], width, margin)
     return [line for block in blocks for line in block]
 
 
@@ -146,8 +145,24 @@ def _brief(section: Section, plan: _Plan, width: int, margin: int) -> list[Line]
     ]
     for table, rows in zip(section.tables, plan.rows, strict=True):
         if rows:
-            body += grid.lines(table, width - margin, rows)
+            body += grid.lines(_cut(table, rows), width - margin, rows)
     return [*_margined(_label(section), body, margin), ()] if body else []
+
+
+def _cut(table: Table, rows: int) -> Table:
+    """Keep of a table whose rows nest, and so stand in the order of time, the longest rows in their order."""
+    compared = next((column.values for column in table.columns if column.bar), None)
+    if not table.indent or compared is None or rows >= table.rows:
+        return table
+    # Stable: of equals an outer row comes before its inner ones.
+    longest = sorted(range(table.rows), key=lambda row: -(compared[row] or 0))
+    kept = sorted(longest[:rows])
+    return replace(
+        table,
+        columns=tuple(replace(one, values=tuple(one.values[row] for row in kept)) for one in table.columns),
+        total=table.rows if table.total is None else table.total,
+        indent=tuple(table.indent[row] for row in kept),
+    )
 
 
 def _whole(section: Section, width: int) -> list[Line]:
