@@ -228,7 +228,8 @@ def cut(segments: Segments, moments: NDArray[np.int64]) -> Segments:
     """Cut segments in order of time at the given moments, as far as these lie inside one."""
     at = np.searchsorted(segments.start, moments, side="right") - 1
     splits = (at >= 0) & (moments > segments.start[at]) & (moments < segments.end[at])
-    start = np.unique(np.concatenate((segments.start, moments[splits])))
+    start = np.sort(np.concatenate((segments.start, moments[splits])), kind="stable")
+    start = start[np.diff(start, prepend=start[:1] - 1) > 0]
     row = np.searchsorted(segments.start, start, side="right") - 1
     pieces = segments.take(row)
     end = np.minimum(np.append(start[1:], segments.end[-1:]), pieces.end)

@@ -66,18 +66,25 @@ def shares_of(model: Model, path: Segments) -> list[Share]:
     With a device, by side: host, device, communication, … Without one, by cause, and ranges that stand for work by their names.
     """
     length = path.end - path.start
-    words = np.array([_word(charge, sides=has_device(model)) for charge in Charge], object)[path.charge]
-    if not has_device(model):
-        slices = model.timeline.slices
-        ranges = (path.charge == Charge.OPERATOR) & (path.slice >= 0) & np.isin(slices.kind[path.slice], CONTEXT)
-        names = np.array(model.timeline.names, object)
-        words[ranges] = names[slices.name[path.slice[ranges]]]
-    used, place = np.unique(words.astype(str), return_inverse=True)
-    sums = np.zeros(len(used), np.int64)
-    np.add.at(sums, place, length)
+    on_device = has_device(model)
+    ranges = np.zeros(len(path), np.bool_)
+    if not on_device:
+        kind = model.timeline.slices.kind[path.slice]
+        ranges = (path.charge == Charge.OPERATOR) & (path.slice >= 0) & np.isin(kind, CONTEXT)
+    sums = np.zeros(len(Charge), np.int64)
+    np.add.at(sums, path.charge[~ranges], length[~ranges])
+    parts = [(_word(charge, sides=on_device), int(sums[charge])) for charge in Charge]
+    names = model.timeline.slices.name[path.slice[ranges]]
+    parts += [
+        (model.timeline.names[one], int(length[ranges][names == one].sum())) for one in sorted(set(names.tolist()))
+    ]
+    totals: dict[str, int] = {}
+    for word, time in parts:
+        totals[word] = totals.get(word, 0) + time
     told = [
         Share(word, _SAID.get(word) or named(word), total / model.window.wall)
-        for word, total in zip(used.tolist(), sums.tolist(), strict=True)
+        for word, total in totals.items()
+        if total
     ]
     return sorted(told, key=lambda one: (-one.ratio, one.word))
 

@@ -308,7 +308,7 @@ def _serial(results: Mapping[str, Any], least: int) -> Iterator[Candidate]:
 
 def _largest(model: Model, ledger: Ledger) -> Iterator[Candidate]:
     path, slices, wall = ledger.path, model.timeline.slices, model.window.wall
-    works = (path.charge == Charge.OPERATOR) & (path.slice >= 0) & (ledger.owner == "")
+    works = (path.charge == Charge.OPERATOR) & (path.slice >= 0) & (ledger.owner == 0)
     names, place = np.unique(slices.name[path.slice[works]], return_inverse=True)
     total = np.zeros(len(names), np.int64)
     np.add.at(total, place, (path.end - path.start)[works])

@@ -152,7 +152,8 @@ def _cut(pieces: Pieces, moments: NDArray[np.int64]) -> Pieces:
     """Cut pieces in order of time at the given moments, as far as these lie inside one."""
     at = np.searchsorted(pieces.start, moments, side="right") - 1
     splits = (at >= 0) & (moments > pieces.start[at]) & (moments < pieces.end[at])
-    start = np.unique(np.concatenate((pieces.start, moments[splits])))
+    start = np.sort(np.concatenate((pieces.start, moments[splits])), kind="stable")
+    start = start[np.diff(start, prepend=start[:1] - 1) > 0]
     out = pieces.take(np.searchsorted(pieces.start, start, side="right") - 1)
     return replace(out, start=start, end=np.minimum(np.append(start[1:], pieces.end[-1:]), out.end))
 

@@ -29,6 +29,25 @@ DISPATCH = 100_000
 LAUNCHING = (Charge.OPERATOR, Charge.RUNTIME, Charge.LAUNCH, Charge.SCHEDULING)
 """What handing out work call by call consists of, while a device waits for it."""
 
+OWNERS = (
+    "",
+    "first-step",
+    "sync",
+    "input",
+    "allocation",
+    "untraced-host",
+    "launch-overhead",
+    "exposed-communication",
+    "exposed-copies",
+    "thread-handover",
+    "between-steps",
+    "outside-executor",
+    "between-nodes",
+    "partition-handoffs",
+    "provider-fallback",
+)
+"""Findings that own time of the path; the first is none."""
+
 _BY_CHARGE = {
     Charge.INPUT: "input",
     Charge.ALLOCATOR: "allocation",
@@ -48,23 +67,22 @@ class Ledger:
     ----------
     path : Segments
         k segments that tile the window.
-    owner : object[k]
-        The code of a finding; empty where none owns the segment.
+    owner : uint8[k]
+        A place in `OWNERS`.
     spans : mapping of str to Intervals
         Where a finding owns only what lies in a certain time: that time.
     """
 
     path: Segments
-    owner: NDArray[np.object_]
+    owner: NDArray[np.uint8]
     spans: Mapping[str, Intervals]
 
     def costs(self) -> dict[str, int]:
         """Return the time of each finding, ns."""
         length = self.path.end - self.path.start
-        codes, place = np.unique(self.owner.astype(str), return_inverse=True)
-        sums = np.zeros(len(codes), np.int64)
-        np.add.at(sums, place, length)
-        return {code: total for code, total in zip(codes.tolist(), sums.tolist(), strict=True) if code and total}
+        sums = np.zeros(len(OWNERS), np.int64)
+        np.add.at(sums, self.owner, length)
+        return {code: total for code, total in zip(OWNERS, sums.tolist(), strict=True) if code and total}
 
 
 def draw_up(model: Model, results: Mapping[str, Any], *, blaming: bool, spared: Collection[str] = ()) -> Ledger:
@@ -85,21 +103,24 @@ def draw_up(model: Model, results: Mapping[str, Any], *, blaming: bool, spared: 
     spans = dict(_spans(model, results))
     drained = _drained(model, path) if blaming else intervals.EMPTY
     path = segments.cut(path, np.concatenate([moment for span in (*spans.values(), drained) for moment in span]))
-    owner = np.full(len(path), "", object)
+    of_charge = np.zeros(256, np.uint8)
     for charge, code in _BY_CHARGE.items():
-        owner[path.charge == charge] = code
+        of_charge[charge] = OWNERS.index(code)
+    owner = of_charge[path.charge]
     if has_device(model):
-        owner[_dispatching(model, path)] = "launch-overhead"
+        owner[_dispatching(model, path)] = OWNERS.index("launch-overhead")
     untraced = np.isin(path.charge, (Charge.UNTRACED_HOST, Charge.BETWEEN_STEPS))
     for code, span in spans.items():
         if code == "provider-fallback":
-            owner[_in(span, path.start) & (path.charge == Charge.OPERATOR)] = code
+            owner[_in(span, path.start) & (path.charge == Charge.OPERATOR)] = OWNERS.index(code)
         elif code != "first-step":
-            owner[_in(span, path.start) & untraced] = code
-    kept = np.isin(path.charge, (Charge.KERNEL, Charge.PROFILER)) | np.isin(owner.astype(str), list(spared))
-    owner[_in(drained, path.start) & ~kept] = "sync"
+            owner[_in(span, path.start) & untraced] = OWNERS.index(code)
+    kept = np.isin(path.charge, (Charge.KERNEL, Charge.PROFILER)) | np.isin(
+        owner, [OWNERS.index(code) for code in spared]
+    )
+    owner[_in(drained, path.start) & ~kept] = OWNERS.index("sync")
     if "first-step" in spans:
-        owner[_in(spans["first-step"], path.start)] = "first-step"
+        owner[_in(spans["first-step"], path.start)] = OWNERS.index("first-step")
     return Ledger(path, owner, spans)
 
 

@@ -1,6 +1,6 @@
 """What a change would save: the graph of the window, replayed with it. Savings of several changes do not add up."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,32 +43,43 @@ class Halved:
 Change = Gone | NoSync | Halved
 
 
-def savings(dag: Dag, changes: Mapping[str, Change]) -> dict[str, int]:
-    """Return how much shorter the window would be with each change, in ns; one replay a change."""
-    if not changes:
-        return {}
-    replayed = schedule.replay_many(dag.plan, _weights(dag, list(changes.values())), dag.graph.time, dag.end)
-    return {code: dag.window.end - end for code, end in zip(changes, replayed.tolist(), strict=True)}
+class Pricing:
+    """Replays of one graph. What its lags and delays are charged to is found out once.
 
+    Parameters
+    ----------
+    dag : Dag
+    """
 
-def _weights(dag: Dag, changes: Sequence[Change]) -> Iterator[NDArray[np.int64]]:
-    graph = dag.graph
-    every = np.arange(len(graph.edges), dtype=np.int32)
-    lag_charge = segments.lag_charges(dag, every)
-    delay_charge = np.full(len(graph.time), Charge.UNATTRIBUTED, np.uint8)
-    bound = graph.nodes[dag.binding.edge[graph.nodes] >= 0]
-    delay_charge[bound] = segments.delay_charges(dag, bound)
-    for one in changes:
+    def __init__(self, dag: Dag) -> None:
+        graph = dag.graph
+        self._dag = dag
+        self._lag_charge = segments.lag_charges(dag, np.arange(len(graph.edges), dtype=np.int32))
+        self._delay_charge = np.full(len(graph.time), Charge.UNATTRIBUTED, np.uint8)
+        late = graph.nodes[dag.binding.delay[graph.nodes] > 0]
+        self._delay_charge[late] = segments.delay_charges(dag, late)
+
+    def savings(self, changes: Mapping[str, Change]) -> dict[str, int]:
+        """Return how much shorter the window would be with each change, in ns; one replay a change."""
+        dag = self._dag
+        if not changes:
+            return {}
+        weights = (self._weight(one) for one in changes.values())
+        replayed = schedule.replay_many(dag.plan, weights, dag.graph.time, dag.end)
+        return {code: dag.window.end - end for code, end in zip(changes, replayed.tolist(), strict=True)}
+
+    def _weight(self, one: Change) -> NDArray[np.int64]:
+        dag = self._dag
         match one:
             case Gone():
-                yield _without(dag, one, lag_charge, delay_charge)
+                return _without(dag, one, self._lag_charge, self._delay_charge)
             case NoSync():
-                weight = schedule.weights(graph, dag.binding)
+                weight = schedule.weights(dag.graph, dag.binding)
                 weight[dag.cause == Cause.SYNC] = schedule.NEVER
-                yield weight
+                return weight
             case Halved():
                 marks = (dag.timeline.slices.name == one.name).astype(np.uint32)
-                yield change.shortened(dag, change.spread(dag.timeline, marks) != 0, 0.5)
+                return change.shortened(dag, change.spread(dag.timeline, marks) != 0, 0.5)
 
 
 def _without(dag: Dag, gone: Gone, lag_charge: NDArray[np.uint8], delay_charge: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from tracegap.analyses import payoff
 from tracegap.analyses.bounds import bound_of, said, shares_of
 from tracegap.analyses.candidates import PLAIN_CHANGES, candidates
 from tracegap.analyses.catalogue import FINDINGS
 from tracegap.analyses.contract import Model
 from tracegap.analyses.gaps import Gaps
 from tracegap.analyses.ledger import draw_up
+from tracegap.analyses.payoff import NoSync, Pricing
 from tracegap.edges import Cause
 from tracegap.report import Finding, Verdict, named
 from tracegap.units import ratio
@@ -46,7 +46,8 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
             "unknown",
         )
     least, given = int(LEAST * wall), tuple(offered)
-    unblocked = _unblocked(model)
+    pricing = Pricing(model.dag)
+    unblocked = _unblocked(model, pricing)
     gain = unblocked.get("sync", 0)
     keeping = [code for code, saving in unblocked.items() if saving >= gain]
     ledger = draw_up(model, results, blaming=gain >= max(least, 1), spared=keeping)
@@ -54,7 +55,7 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
     bound = bound_of(shares)
     might = candidates(model, results, ledger, least=least, alone=not given)
     open_ = {one.code: one.change for one in might if one.change is not None and one.code not in unblocked}
-    saved = unblocked | payoff.savings(model.dag, open_)
+    saved = unblocked | pricing.savings(open_)
     found = [*(one.finding(wall, saved.get(one.code)) for one in might), *given]
     worth = [one for one in found if one.code != "leave-it" and _payoff(one) >= least]
     if not worth:
@@ -64,11 +65,11 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
     return Verdict(f"{_bound(bound)}: {said(shares)}", bound, tuple([*worth, *spared][:MOST]))
 
 
-def _unblocked(model: Model) -> dict[str, int]:
+def _unblocked(model: Model, pricing: Pricing) -> dict[str, int]:
     """Return what is saved if no call blocks, and by what else might keep the device busy behind a blocking call."""
     if not (model.dag.cause == Cause.SYNC).any():
         return {}
-    return payoff.savings(model.dag, {"sync": payoff.NoSync(), **PLAIN_CHANGES})
+    return pricing.savings({"sync": NoSync(), **PLAIN_CHANGES})
 
 
 def _payoff(finding: Finding) -> int:
