@@ -153,13 +153,23 @@ def _pytorch(timeline: Timeline) -> Iterator[Level]:
             time=time,
             allocated=timeline.arg("Total Allocated").at(events[mine]) if told.all() else np.cumsum(size),
             reserved=reserved if reserves else np.full(len(mine), -1, np.int64),
-            device=word if word == "CPU" else f"{word} {device}",
+            device=word if word == "CPU" else _label(timeline, word, device, alone=int(np.sum(keys[1] == kind)) == 1),
             process=timeline.processes[owner] if owner >= 0 and len(np.unique(keys[0])) > 1 else "",
             changes=Changes(time, size, addresses.at(events[mine]), rows[mine].astype(np.int32))
             if np.isin(events[mine], addresses.rows).all()
             else None,
             relative=not told.all(),
         )
+
+
+def _label(timeline: Timeline, word: str, index: int, *, alone: bool) -> str:
+    """Return what the trace's kernels call the device whose allocator this is.
+
+    Allocators count the devices that the process sees (``HIP_VISIBLE_DEVICES``), kernels may count the machine's: the only
+    device that has memory is the only one that ran something.
+    """
+    ran = [device.label for device in timeline.devices]
+    return ran[0] if alone and len(ran) == 1 and ran[0].startswith(word) else f"{word} {index}"
 
 
 def _tensorflow(timeline: Timeline) -> Iterator[Level]:

@@ -11,6 +11,9 @@ from tracegap.phases import Phases
 from tracegap.stagegraph import StageGraph
 from tracegap.timeline import Timeline, Window
 
+OUTSIDE = "outside stages"
+"""What is left of a step's span when its stages are taken away."""
+
 _OPTIMISER = re.compile(r"optimi[sz]er", re.IGNORECASE)
 _LOADS = re.compile(
     r"dataloader|load|fetch|input|read|decode|preproc|augment|collate|batch|host_?to_?device|h2d|copy_in", re.IGNORECASE
@@ -39,7 +42,7 @@ def stage_times(timeline: Timeline, window: Window, phases: Phases) -> tuple[lis
         # with all stages on the step's own thread, what is left of its span is a stage too
         rest = np.maximum(timeline.steps.end[chosen] - timeline.steps.start[chosen] - matrix.sum(axis=1), 0)
         if rest.sum() > 0.01 * window.wall:
-            labels.append("outside stages")
+            labels.append(OUTSIDE)
             matrix = np.concatenate((matrix, rest[:, None]), axis=1)
     return labels, matrix
 
@@ -110,7 +113,8 @@ def merge_carried(
     folded = took[:, first : last + 1].sum(axis=1, keepdims=True)
     if device is not None:
         folded = np.maximum(folded, device[:, None])
-    label = f"{names[first]} … {names[last]}"
+    end = last - 1 if names[last] == OUTSIDE else last
+    label = f"{names[first]} … {names[end]}" if end > first else names[first]
     return (
         [*names[:first], label, *names[last + 1 :]],
         np.concatenate((took[:, :first], folded, took[:, last + 1 :]), axis=1),

@@ -161,7 +161,9 @@ def claims(timeline: Timeline, window: Window) -> Iterator[tuple[Charge, Interva
     execute = _are_named(timeline, "Executor::Execute")
     if execute.any():
         inside = of(execute[slices.name])
-        runs = _are_named(timeline, "model_run")  # not always the step: the program may have frames of its own around it
+        runs = _are_named(
+            timeline, "model_run"
+        )  # not always the step: the program may have frames of its own around it
         yield Charge.OUTSIDE_EXECUTE, intervals.subtract(of(runs[slices.name]) if runs.any() else spans, inside)
         yield Charge.IN_EXECUTE, inside
     if len(steps):
@@ -279,6 +281,10 @@ def section(result: Overhead) -> Section:
     lines, notes, tables = [], [], []
     if result.wall_clock is not None:
         lines.append(_against_clean(result.wall_clock))
+    first = result.first_run
+    asked = first is not None and first.target_ns is not None
+    if first is not None and asked:
+        lines.append(first.sentence())
     if result.host is not None:
         lines.append(_sentence("Operators", "in none of them", result.host))
         tables.append(_parts_table("Host time in no operator, by cause", result.host, brief=4))
@@ -291,8 +297,8 @@ def section(result: Overhead) -> Section:
         tables += result.partitions.tables()
         if result.device is None:
             notes += result.partitions.dispatching()
-    if result.first_run is not None:
-        lines.append(result.first_run.sentence())
+    if first is not None and not asked:
+        lines.append(first.sentence())
     if result.operators:
         tables.append(_operators_table(result))
         if result.wall_clock is None:

@@ -152,7 +152,7 @@ def section(result: Serialisation) -> Section:
         notes.append("Which stages carry a dependence from step to step is inferred from their names and order.")
     if any(pair.relation == "unknown" for pair in result.pairs):
         notes.append("unknown: no recorded dependence joins the two, but the trace does not record all of them.")
-    return Section(NAME, TITLE, tuple(lines), tuple(tables), tuple(notes))
+    return Section(NAME, TITLE, tuple(lines), tuple(tables), tuple(notes), label="serial")
 
 
 def _pipelining_lines(result: Serialisation) -> Iterator[str]:
@@ -211,8 +211,14 @@ def _parallel_lines(result: Serialisation) -> Iterator[str]:
         f"The data graph holds {duration(found.work_ns)} of work and its longest path {duration(found.span_ns)}:"
         f" {found.work_ns / found.span_ns:.1f} operators could run side by side on average."
     )
-    for pair in found.serial[:2]:
-        yield f"{named(pair.first)} and {named(pair.second)} ran in turn although neither needs the other: {duration(pair.saving_ns)}."
+    if found.serial:
+        pair = found.serial[0]
+        others = len(found.serial) - 1
+        more = f"; so did {others} more {'pair' if others == 1 else 'pairs'}" if others else ""
+        yield (
+            f"{named(pair.first)} and {named(pair.second)} ran in turn although neither needs the other:"
+            f" {duration(pair.saving_ns)}{more}."
+        )
 
 
 def _pair_table(pairs: Sequence[Pair]) -> Table:
