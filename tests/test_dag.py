@@ -490,6 +490,21 @@ def test_the_sink_is_the_last_device_slice_that_the_steps_launched():
     assert dag.window.wall == 400_000
 
 
+def test_the_device_still_has_to_finish_in_a_replay_in_which_the_host_does_not_wait_for_it():
+    trace = Trace()
+    main = trace.thread()
+    main.step(0, 0, 100)
+    launch = main.launch(2, 4)
+    main.op("aten::mm", 0, 6)
+    trace.stream().kernel("gemm", 6, 90, launch)
+    main.sync(8, 92)
+    main.op("aten::add", 92, 100)
+    dag = dag_of(trace)
+    weight = schedule.weights(dag.graph, dag.binding)
+    weight[dag.cause == Cause.SYNC] = schedule.NEVER
+    assert schedule.replay_many(dag.plan, [weight], dag.graph.time, dag.end).tolist() == [90_000]
+
+
 def test_work_that_the_windows_end_cuts_off_is_its_tail():
     trace = Trace()
     main = trace.thread()

@@ -5,7 +5,20 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracegap.schedule import NEVER, Edges, Graph, bind, contract, order, path, replay, replay_many, slack, weights
+from tracegap.schedule import (
+    NEVER,
+    Edges,
+    Graph,
+    bind,
+    contract,
+    order,
+    path,
+    replay,
+    replay_many,
+    slack,
+    walks,
+    weights,
+)
 
 FAR = NEVER // 2
 """Times under this are of nodes that nothing reaches."""
@@ -83,6 +96,19 @@ def test_the_path_leads_back_along_binding_edges():
     assert path(one, bind(one), 0).tolist() == []
 
 
+def test_walks_go_back_as_far_as_each_ones_moment():
+    one = graph((0, 10, 20, 30, 40), (0, 1, 10), (1, 2, 10), (2, 3, 10), (3, 4, 10))
+    edges, walk = walks(one, bind(one), np.array([2, 4], np.int32), np.array([5, 25]))
+    # back from 20 to before 5: both edges; from 40 to before 25: the edge that covers that moment, and the last
+    assert (edges.tolist(), walk.tolist()) == ([0, 1, 2, 3], [0, 0, 1, 1])
+
+
+def test_a_walk_of_no_length_has_no_edges():
+    one = graph((0, 10), (0, 1, 10))
+    edges, walk = walks(one, bind(one), np.array([1], np.int32), np.array([10]))
+    assert (edges.tolist(), walk.tolist()) == ([], [])
+
+
 def test_slack_is_how_long_a_node_may_slip():
     # 0 → 1 → 3 takes 10 + 10; 0 → 2 → 3 takes 4 + 1, and node 4 leads nowhere.
     one = graph([0, 10, 4, 20, 7], (0, 1, 10), (1, 3, 10), (0, 2, 4), (2, 3, 1), (0, 4, 7))
@@ -136,6 +162,15 @@ def test_replaying_unchanged_gives_what_was_observed(one):
     assert all(place[a] < place[b] for a, b in zip(edges.source.tolist(), edges.target.tolist(), strict=True))
     plan, weight = contract(one), weights(one, bind(one))
     assert replay(plan, weight, one.time).tolist() == one.time.tolist()
+
+
+@given(graphs())
+def test_a_walk_from_the_end_is_the_path(one):
+    binding = bind(one)
+    end = int(one.nodes[np.argmax(one.time[one.nodes])])
+    start = np.array([int(one.time[one.nodes].min()) - 1])
+    edges, _ = walks(one, binding, np.array([end], np.int32), start)
+    assert edges.tolist() == path(one, binding, end).tolist()
 
 
 @given(graphs(), st.data())

@@ -95,7 +95,7 @@ def test_input_is_priced_by_a_replay_that_hides_it() -> None:
     found = finding_of(verdict_of(trace), "input")
     assert (found.cost_ns, found.saving_ns) == (240_000, 240_000)
     assert "without" not in found.text
-    assert "hidden, the window takes" in found.text
+    assert "hidden, the window takes 360 µs (−40.0 %)" in found.text
 
 
 def test_each_nanosecond_has_one_owner_and_findings_come_in_the_order_of_their_payoff() -> None:

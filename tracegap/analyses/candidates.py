@@ -36,8 +36,8 @@ _UNTRACED = (Charge.UNTRACED_HOST,)
 class Candidate:
     """A finding without its payoff.
 
-    ``lead`` says the cost, ``without`` what the replay changed, ``action`` what to do; `change` is what the replay changes, and
-    ``saving`` the payoff where that needs no replay.
+    ``lead`` says the cost, ``without`` what the replay changed, ``action`` what to do;
+    ``change`` is what the replay changes, and ``saving`` the payoff where that needs no replay.
     """
 
     code: str
@@ -146,7 +146,7 @@ _PLAIN = {
             "allocation",
             "Allocation in the loop",
             "Memory is allocated and freed for",
-            "reuse buffers, and warm the caching allocator up",
+            "reuse buffers",
             change=PLAIN_CHANGES["allocation"],
         ),
         _plain(
@@ -161,7 +161,7 @@ _PLAIN = {
             "exposed-communication",
             "Exposed communication",
             "No computing hides communication for",
-            "overlap it with the backward pass, or send less",
+            "overlap it, or send less",
             without="hidden,",
             change=Gone((Charge.COMMUNICATION,)),
         ),
@@ -169,14 +169,14 @@ _PLAIN = {
             "exposed-copies",
             "Exposed copies",
             "Nothing hides copies for",
-            "copy asynchronously from pinned memory, ahead of time",
+            "copy ahead of time, from pinned memory",
             without="hidden,",
             change=Gone((Charge.COPY,)),
         ),
         _plain(
             "thread-handover",
             "Threads that wake each other",
-            "Threads wait for one another to wake, for",
+            "Threads wait for each other to wake, for",
             "hand work over less often",
             change=Gone((Charge.DEPENDENCY,)),
         ),
@@ -202,7 +202,7 @@ _PLAIN = {
             "untraced-host",
             "Python between operators",
             "",
-            "capture or compile the step, or record stacks to see what it does",
+            "capture or compile the step",
         ),
     )
 }
@@ -278,7 +278,7 @@ def _partition(weighed: Overhead, ledger: Ledger, code: str, cost: int, share: s
         lead=f"{len(split.fallbacks)} operators fell back to the CPU and take {share}, most of all {named(first.name)} with"
         f" {duration(first.duration_ns)}",
         without="if they took no time",
-        action="replace or rewrite them so that the accelerator takes them",
+        action="rewrite them for the accelerator",
         evidence="partitions in the overhead section",
         change=Gone((Charge.OPERATOR,), within=ledger.spans[code]),
     )
@@ -300,7 +300,7 @@ def _serial(results: Mapping[str, Any], least: int) -> Iterator[Candidate]:
         cost=saving,
         lead=f"{stages} follow each other, step after step, where {named(pipelining.bottleneck)} alone sets the pace",
         without="pipelined across steps",
-        action="load the next step's data while this one is computed",
+        action="load ahead",
         evidence="pipelining in the serialisation section",
         saving=saving,
     )
@@ -322,7 +322,7 @@ def _largest(model: Model, ledger: Ledger) -> Iterator[Candidate]:
         code="largest-work",
         title="The largest piece of work",
         cost=int(total[at]),
-        lead=f"{named(model.timeline.names[name])} has more of the critical path than anything else, {_share(int(total[at]), wall)}",
+        lead=f"{named(model.timeline.names[name])} has most of the critical path, {_share(int(total[at]), wall)}",
         without="twice as fast,",
         action="begin there",
         evidence="work on the path by name",

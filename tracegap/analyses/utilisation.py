@@ -162,7 +162,7 @@ def section(result: Utilisation) -> Section:
             )
         ]
     lines += [*work_lines(result), *waste.sentences(result.waste)]
-    return Section(NAME, TITLE, tuple(lines), tuple(tables(result)), tuple(notes(result)))
+    return Section(NAME, TITLE, tuple(lines), tuple(tables(result)), tuple(notes(result)), label="fast?")
 
 
 FINDINGS: dict[str, str] = {

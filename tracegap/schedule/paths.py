@@ -71,7 +71,8 @@ def walks(
     size = last - first + 1
     offset = np.repeat(np.cumsum(size) - size, size)
     edges = along.bound[np.arange(len(offset)) - offset + np.repeat(first, size)]
-    return edges, np.repeat(walk, size)
+    bound = edges >= 0  # a node that nothing leads to ends its walk
+    return edges[bound], np.repeat(walk, size)[bound]
 
 
 def _first_after(
