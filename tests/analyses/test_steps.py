@@ -60,6 +60,12 @@ def test_a_first_step_over_one_and_a_half_medians_is_set_apart() -> None:
     assert not steps_of(runs(20, 14, 16, 14)).first_apart
 
 
+def test_a_first_step_before_steps_of_no_length_is_set_apart_without_a_ratio() -> None:
+    found = steps_of(runs(100, 0, 0, 0))
+    assert found.median_ns == 0
+    assert "first 100 µs (set apart)" in steps.section(found).lines[0]
+
+
 def host_runs_ahead() -> Trace:
     """Five steps: the host's spans grow until its queue is full, the device takes 96 µs or so for each."""
     trace = Trace()

@@ -156,7 +156,8 @@ def section(result: Steps) -> Section:
     tail = "99th percentile" if result.p99_reliable else f"max of {count(others)}"
     first = f", first {duration(result.first_ns)}"
     if result.first_apart:
-        first += f" ({number(round(result.first_ns / result.median_ns, 2))} × the median: set apart)"
+        times = f"{number(round(result.first_ns / result.median_ns, 2))} × the median: " if result.median_ns else ""
+        first += f" ({times}set apart)"
     line = (
         f"The one step of the window takes {duration(result.first_ns)}."
         if result.count == 1
