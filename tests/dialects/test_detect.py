@@ -39,6 +39,7 @@ def thread(name):
         (head(process("onnxruntime-mlx-ep"), bare=True), "onnxruntime"),
         (head({"ph": "X", "cat": "foo", "name": "work", "pid": 1, "tid": 1, "ts": 0, "dur": 1}), "chrome"),
         (head(), "chrome"),
+        (head({**KINETO, "cat": {}, "pid": []}), "chrome"),
     ],
 )
 def test_a_file_is_known_by_its_head(given, expected):

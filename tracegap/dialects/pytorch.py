@@ -76,8 +76,8 @@ def sniff(head: Head) -> bool:
     if any(key in head.header for key in _HEADER):
         return True
     return any(
-        event.get("cat") in _OWN
-        or event.get("pid") in _LEGACY
+        str(event.get("cat")) in _OWN  # as text: a damaged file may hold anything there
+        or str(event.get("pid")) in _LEGACY
         or str(event.get("name", "")).startswith("ProfilerStep#")
         for event in head.events
     )
