@@ -208,6 +208,21 @@ def test_a_payoff_too_small_to_be_measured_is_no_finding() -> None:
     )
 
 
+def test_an_idle_device_that_no_change_helps_is_not_called_healthy() -> None:
+    trace = Trace()
+    main, stream = trace.thread(), trace.stream()
+    main.step(0, 0, 1_000)
+    launches = [main.launch(1, 2), main.launch(3, 4)]
+    main.op("aten::mm", 0, 5)
+    stream.kernel("gemm", 5, 300, launches[0])
+    stream.kernel("gemm", 800, 1_000, launches[1])
+    found = verdict_of(trace)
+    assert found.findings == ()
+    assert found.summary == (
+        "no change that was replayed saves 1.0 %: GPU 0 is idle 50.5 % of the window, 99.0 % of that is scheduling"
+    )
+
+
 def test_every_finding_can_be_explained() -> None:
     for name in ("cuda_host_bound.json.gz", "detector.json", "frame.json", "toy_fused.json", "segmentation.json"):
         verdict = pipeline.analyze(SAMPLES / name).verdict

@@ -6,6 +6,7 @@ has half of the path and a clear lead over the next. Nothing is said where an im
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ MOST = 5
 LEAST = 0.01
 """Share of the window under which a payoff is not worth a line: steps differ by more than that from run to run, so that nobody
 could measure whether it was got."""
+
+IDLE = 0.2
+"""Idle share of the busiest device from which it cannot be said that nothing stands out."""
 
 
 def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] = ()) -> Verdict:
@@ -59,10 +63,10 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
     found = [*(one.finding(wall, saved.get(one.code)) for one in might), *given]
     worth = [one for one in found if one.code != "leave-it" and _payoff(one) >= least]
     if not worth:
-        return Verdict(f"nothing stands out: {_why(results)}no change that was replayed saves {ratio(LEAST)}", bound)
+        return Verdict(_nothing(results), bound)
     worth.sort(key=lambda one: (-_payoff(one), one.code))
     spared = [one for one in found if one.code == "leave-it" and _payoff(one) < least]
-    return Verdict(f"{_bound(bound)}: {said(shares)}", bound, tuple([*worth, *spared][:MOST]))
+    return Verdict(f"{_bound(bound)}: {said(shares)}", bound, _owned_once([*worth, *spared][:MOST], wall))
 
 
 def _unblocked(model: Model, pricing: Pricing) -> dict[str, int]:
@@ -108,11 +112,28 @@ _SAID = {
 }
 
 
-def _why(results: Mapping[str, Any]) -> str:
-    """Say what shows that all is well: how busy the busiest device is, else how much of the window is operators."""
+def _owned_once(findings: list[Finding], wall: int) -> tuple[Finding, ...]:
+    """Let findings own no more than there is: what is offered counts work on all devices, also beside the critical path."""
+    kept, left = [], wall
+    for one in findings:
+        kept.append(replace(one, cost_ns=min(one.cost_ns, left)))
+        left -= kept[-1].cost_ns
+    return tuple(kept)
+
+
+def _nothing(results: Mapping[str, Any]) -> str:
+    """Say why there is no finding: all is well, or the device is idle for a reason that no change takes away."""
     gaps: Gaps | None = results.get("gaps")
     busiest = max(gaps.devices, key=lambda one: one.busy_ns, default=None) if gaps is not None else None
+    unsaved = f"no change that was replayed saves {ratio(LEAST)}"
+    if busiest is not None and busiest.idle_ratio > IDLE:
+        cause, time = next(iter(busiest.causes.items()))
+        why = f"{ratio(time / busiest.idle_ns)} of that is {cause.replace('_', ' ')}"
+        return f"{unsaved}: {busiest.device} is idle {ratio(busiest.idle_ratio)} of the window, {why}"
     if busiest is not None:
-        return f"{busiest.device} is busy {ratio(1 - busiest.idle_ratio)} of the window, and "
+        return (
+            f"nothing stands out: {busiest.device} is busy {ratio(1 - busiest.idle_ratio)} of the window, and {unsaved}"
+        )
     host = results["overhead"].host if "overhead" in results else None
-    return f"operators take {ratio(host.union_ns / host.wall_ns)} of the window, and " if host is not None else ""
+    share = f"operators take {ratio(host.union_ns / host.wall_ns)} of the window, and " if host is not None else ""
+    return f"nothing stands out: {share}{unsaved}"
