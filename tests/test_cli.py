@@ -251,6 +251,44 @@ def test_a_reader_that_stops_early_is_no_error(trace: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is Linux's")
+@pytest.mark.parametrize("arguments", [["analyze", "{trace}"], ["explain", "gaps"], ["query", "--list"], ["--help"]])
+def test_output_that_cannot_be_written_is_one_line_and_exit_2(trace: Path, arguments: list[str]) -> None:
+    told = command([argument.format(trace=trace) for argument in arguments])
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(told, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert b"No space left on device" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code", "told"),
+    [
+        (0, ["analyze", "-"], 2, b"<stdin>: the file is empty"),
+        (1, ["analyze", "{trace}"], 2, b"Bad file descriptor"),
+        (1, ["analyze", "{trace}", "-o", "{trace}.md"], 0, b""),
+        (2, ["analyze", "{trace}"], 0, b""),
+        (2, ["analyze", "absent.json"], 2, b""),
+    ],
+)
+def test_a_closed_stream_is_no_crash(trace: Path, closed: int, arguments: list[str], code: int, told: bytes) -> None:
+    words = " ".join(command([argument.format(trace=trace) for argument in arguments]))
+    done = subprocess.run(["sh", "-c", f"exec {words} {closed}>&-"], capture_output=True, check=False)
+    assert done.returncode == code
+    assert told in done.stderr
+    assert len(done.stderr.splitlines()) == bool(told)
+
+
+def test_an_output_whose_name_leads_nowhere_is_one_line_and_exit_2(run: Run, trace: Path, tmp_path: Path) -> None:
+    loop = tmp_path / "loop.md"
+    loop.symlink_to(loop)
+    for output in (loop, "n" * 300 + ".md"):
+        done = run("analyze", trace, "-o", output)
+        assert done.code == 2
+        assert len(done.err.splitlines()) == 1
+
+
 def test_an_interrupt_is_one_line_and_exit_130() -> None:
     # A background job of a shell ignores the signal, and so do its children unless they say otherwise.
     heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"

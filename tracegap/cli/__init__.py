@@ -4,8 +4,10 @@ Exit codes: 0 done · 1 over budget (``check``) · 2 wrong usage or a file that 
 130 interrupted. Any other exception is a bug and shows its traceback.
 """
 
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -50,7 +52,19 @@ def _root(
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    _open_closed_streams()
     sys.exit(_run(arguments))
+
+
+def _open_closed_streams() -> None:
+    """Put something in the place of standard streams that the caller has closed, for which Python has None.
+
+    Standard input has nothing, standard output cannot be written, as a closed one cannot, and messages are lost.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            flags = os.O_WRONLY if name == "stderr" else os.O_RDONLY
+            setattr(sys, name, os.fdopen(os.open(os.devnull, flags), mode, encoding="utf-8"))
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -58,8 +72,13 @@ def _run(arguments: Sequence[str]) -> int:
         code = typer.main.get_command(app).main(
             list(arguments), prog_name="tracegap", standalone_mode=False, obj=tuple(arguments)
         )
+        sys.stdout.flush()
     except TracegapError as error:
         return _fail(str(error))
+    except OSError as error:
+        _silence()
+        where = "reading or writing" if error.filename is None else error.filename
+        return _fail(f"{where}: {error.strerror or error}; check paths, permissions, standard output and disk space")
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
     except MemoryError:
@@ -71,6 +90,12 @@ def _run(arguments: Sequence[str]) -> int:
     if code == _INTERRUPTED:
         print("tracegap: interrupted", file=sys.stderr)
     return code if isinstance(code, int) else 0
+
+
+def _silence() -> None:
+    """Let what standard output still holds go nowhere: Python would try again at exit."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(message: str, arguments: Sequence[str]) -> str:

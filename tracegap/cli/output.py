@@ -103,7 +103,7 @@ def created(output: Path, *, packed: bool = True) -> Iterator[BinaryIO]:
     UsageError
         When the file cannot be written.
     """
-    target = output.resolve()
+    target = _followed(output)
     pack = packed and target.suffix.lower() == ".gz"
     try:
         if target.exists() and not target.is_file():  # a pipe or a device has no name to move over
@@ -121,6 +121,14 @@ def created(output: Path, *, packed: bool = True) -> Iterator[BinaryIO]:
             raise
     except OSError as error:
         raise UsageError(f"-o {output}: cannot be written: {error.strerror or error}") from error
+
+
+def _followed(output: Path) -> Path:
+    """Return where the links lead, so that the file they name is replaced and not they."""
+    try:
+        return output.resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop, before Python 3.13
+        raise UsageError(f"-o {output}: is a link that leads nowhere: choose another name") from error
 
 
 @contextmanager
