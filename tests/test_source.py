@@ -174,6 +174,17 @@ def test_missing_file_and_directory_are_clear_errors(tmp_path: Path) -> None:
         open_source(tmp_path)
 
 
+def test_a_file_without_a_name_is_a_clear_error() -> None:
+    with pytest.raises(SourceError, match="no name"):
+        open_source("")
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that opens but fails to read is Linux's")
+def test_a_file_that_fails_while_it_is_read_is_a_clear_error() -> None:
+    with pytest.raises(SourceError, match="/proc/self/mem: Input/output error"):
+        list(open_source("/proc/self/mem").stream())
+
+
 def test_check_sum_and_size_are_those_of_the_stored_file(tmp_path: Path) -> None:
     packed = gzip.compress(TEXT)
     source = open_source(write(tmp_path, packed))

@@ -12,6 +12,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
@@ -39,11 +40,13 @@ class Stream(Iterator[bytes]):
 
     def __init__(self, source: "Source") -> None:
         self.problems: list[Problem] = []
+        self._name = source.name
         self._file = source._open()
         self._pieces = source._limited(unpack(self._file, source.name, self.problems))
 
     def __next__(self) -> bytes:
-        return next(self._pieces)
+        with _readable(self._name):
+            return next(self._pieces)
 
     def close(self) -> None:
         """Close the file; nothing more can be read."""
@@ -76,7 +79,7 @@ class Source:
     @cached_property
     def sha256(self) -> str:
         """Check sum of the file as it is stored, in hexadecimal."""
-        with self._open() as file:
+        with self._open() as file, _readable(self.name):
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def stream(self) -> Stream:
@@ -90,10 +93,8 @@ class Source:
         return Stream(self)
 
     def _open(self) -> BufferedReader:
-        try:
+        with _readable(self.name):
             return self.path.open("rb")
-        except OSError as error:
-            raise SourceError(f"{self.name}: {error.strerror or error}; check the path and its permissions") from error
 
     def _limited(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
         total = 0
@@ -124,19 +125,29 @@ def open_source(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Source:
     """
     name = os.fspath(path)
     if name == "-":
-        return _spool(sys.stdin.buffer, "<stdin>", max_bytes)
+        with _readable("<stdin>"):
+            return _spool(sys.stdin.buffer, "<stdin>", max_bytes)
     if "://" in name:
         return _remote(name, max_bytes)
-    try:
+    if not name:
+        raise SourceError("the trace has no name: give a path, a URL, or - for standard input")
+    with _readable(name):
         mode = Path(name).stat().st_mode
-    except OSError as error:
-        raise SourceError(f"{name}: {error.strerror or error}; check the path") from error
     if stat.S_ISDIR(mode):
         raise SourceError(f"{name}: is a directory; name one trace, or use `tracegap fleet` for all in it")
     if not stat.S_ISREG(mode):
-        with Path(name).open("rb") as pipe:
+        with _readable(name), Path(name).open("rb") as pipe:
             return _spool(pipe, name, max_bytes)
     return Source(name, Path(name), max_bytes)
+
+
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    """Turn what the system says against a file into an error of ours."""
+    try:
+        yield
+    except OSError as error:
+        raise SourceError(f"{name}: {error.strerror or error}; check the path, its permissions and the disk") from error
 
 
 def _remote(url: str, max_bytes: int) -> Source:
