@@ -4,7 +4,7 @@ In: a `Source`, its `Events`, and an analysed window. Out: the same trace with a
 findings, the steps, the critical path and each device's gaps, and with arrows where the critical path changes tracks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, BinaryIO
@@ -32,7 +32,8 @@ class Annotated:
     Attributes
     ----------
     shift_us : int
-        Microseconds that were taken from every time of the trace, so that Perfetto can hold them; 0 where it can anyhow.
+        Microseconds that were taken from every time of the trace so that Perfetto can hold them; 0 where it can anyhow,
+        negative where times were below 0.
     wall_ns : int
         The window's wall time, which the slices of the track ``critical path`` sum to.
     process : int
@@ -72,9 +73,9 @@ def annotate(source: Source, events: Events, model: Model, verdict: Verdict, fil
     process = free_process(events)
     timeline, window = model.timeline, model.window
 
-    def added() -> Any:
+    def added() -> Iterator[bytes]:
         yield drawing.name_process(process, "tracegap")
-        for number, track in enumerate(tracks(model, verdict), 1):
+        for number, track in enumerate(tracks(model, verdict, origin=timeline.origin - events.origin), 1):
             yield drawing.name_track(process, number, track.name)
             yield from drawing.slices(process, number, track.bars, clock)
         found = crossings(events, model.dag)

@@ -16,25 +16,46 @@ EXACT = 1 << 51
 
 _SECOND = 1_000_000_000
 _METADATA = ord("M")
+_INT64 = 1 << 63
 _NO_FRACTION = 1 << 52  # doubles from here on are whole numbers
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Times of the file less `shift_us` microseconds, which is a whole number of seconds."""
+    """The times of an annotated trace.
+
+    Attributes
+    ----------
+    shift_us : int
+        Microseconds less than in the file, a whole number of seconds; negative where the file has times before 0, which
+        Perfetto drops.
+    offset : int
+        What makes a time of `Events` one of the annotated trace, in ns.
+    """
 
     shift_us: int = 0
+    offset: int = 0
 
-    def shown(self, file_ns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return int64 ns of the annotated trace as Perfetto will round them; equal to the exact ones below `EXACT`."""
-        product = (file_ns - self.shift_us * 1000) / 1000 * 1000
+    def exact(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return int64 ns of the annotated trace."""
+        return times + self.offset
+
+    def shown(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return int64 ns of the annotated trace as Perfetto rounds them; equal to the exact ones below `EXACT`."""
+        product = self.exact(times) / 1000 * 1000
         return np.where(product < _NO_FRACTION, np.floor(product + 0.5), product).astype(np.int64)
 
 
 def choose_clock(events: Events) -> Clock:
-    """Return the clock of the file, moved to its first event's second if times are too large for doubles."""
+    """Return the file's clock or, where its times are negative or too large for doubles, one that begins at its first second.
+
+    Where the file spans more than doubles can hold, because one time of it is far off, its clock stays.
+    """
     timed = (events.start != NO_TIME) & (events.phase != _METADATA)
-    start = events.start[timed]
-    if not len(start) or int(start.max()) < EXACT or int(start.min()) < 0:
-        return Clock()
-    return Clock(int(start.min()) // _SECOND * (_SECOND // 1000))
+    if not timed.any():
+        return Clock(0, events.origin)
+    first, last = (events.origin + int(one) for one in (events.start[timed].min(), events.start[timed].max()))
+    if 0 <= first <= last < EXACT or (last - first >= EXACT and last < _INT64):
+        return Clock(0, events.origin)
+    shift = first // _SECOND
+    return Clock(shift * (_SECOND // 1000), events.origin - shift * _SECOND)

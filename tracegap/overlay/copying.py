@@ -21,15 +21,21 @@ from tracegap.source import Source
 MAX_HEADER_VALUE = 1 << 28
 """Bytes of a value of the header that can be carried over (``stackFrames`` may be long)."""
 
-_TIME = re.compile(rb'("ts"\s*:\s*"?)(\d+)((?:\.\d+)?)(?=["\s,}])')
+_TIME = re.compile(rb'("ts"\s*:\s*"?)(\d+)(?=(?:\.\d+)?["\s,}])')
+_ESCAPED = (rb"\u0074", rb"\u0073")
+"""The letters of ``ts`` as nobody writes them."""
 _NUMBER = re.compile(rb"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?\Z")
 _SPACE = b" \t\r\n"
 
 
-class _Stamped(msgspec.Struct, gc=False):
-    """An event of which only the time is read."""
+_NONE = msgspec.Raw(b"")
 
-    ts: msgspec.Raw = msgspec.Raw(b"")
+
+class _Stamped(msgspec.Struct, gc=False):
+    """An event of which only the times are read."""
+
+    ts: msgspec.Raw = _NONE
+    dur: msgspec.Raw = _NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +64,7 @@ def copy(source: Source, added: Iterable[bytes], file: BinaryIO, *, shift_us: in
         Pieces of JSON: events with commas between them, and before each further piece.
     file : BinaryIO
     shift_us : int
-        Microseconds to take from the ``ts`` of every event, 0 or more; one that is less (of metadata, whose time means
+        Microseconds to take from the ``ts`` of every event; one that would be less than 0 (of metadata, whose time means
         nothing) stays.
     note : bytes
         JSON, written as the header's ``tracegap`` where the file has a header.
@@ -107,41 +113,43 @@ def _header(walk: Walk[_Chunk], keys: set[str]) -> Iterator[bytes]:
 
 
 def _chunk(text: bytes, *, shift_us: int) -> _Chunk:
-    """Take ``[element,…]``; elements that are no objects are left out, for nobody reads a trace that has them."""
+    """Take ``[element,…]``, without what keeps Perfetto from reading all of it: elements that are no objects, times that are null."""
     try:
         events = _stamped.decode(text)
     except msgspec.ValidationError:
         objects = [raw for raw in map(bytes, _raws.decode(text)) if raw.lstrip(_SPACE).startswith(b"{")]
         text = b"[%b]" % b",".join(objects)
         events = _stamped.decode(text)
-    if shift_us:
-        text = _shifted(text, [bytes(event.ts) for event in events], shift_us)
+    null = b"null" in text and any(b"null" in (bytes(event.ts), bytes(event.dur)) for event in events)
+    if null or shift_us:
+        moved = None if null else _moved(text, sum(event.ts is not _NONE for event in events), shift_us)
+        text = moved or b"[%b]" % b",".join(_taken_apart(bytes(raw), shift_us) for raw in _raws.decode(text))
     return _Chunk(text[1:-1].strip(_SPACE), len(events))
 
 
-def _shifted(text: bytes, times: list[bytes], shift_us: int) -> bytes:
-    """Take `shift_us` from the time of each event; `times` are the texts of those, as a parser sees them.
+def _moved(text: bytes, timed: int, shift_us: int) -> bytes | None:
+    """Take `shift_us` from the time of each event in one pass; None where the text does not prove which times are meant.
 
-    The times are found by their key in one pass. If what was found is not what the parser saw (a ``ts`` among arguments,
-    an exponent, a key twice), events are taken apart one by one.
+    Every event with a time has the key ``"ts"`` in its text. If there are no more of these than the `timed` events, and a
+    plain number stands behind each, they are the events' own: none is among arguments, and none is there twice.
     """
     parts = _TIME.split(text)
-    found = [whole + rest for whole, rest in zip(parts[2::4], parts[3::4], strict=True)]
-    if found != [time.strip(b'"') for time in times if time]:
-        return b"[%b]" % b",".join(_taken_apart(bytes(raw), shift_us) for raw in _raws.decode(text))
-    parts[2::4] = [
+    if not len(parts) // 3 == timed == text.count(b'"ts"') or any(escaped in text for escaped in _ESCAPED):
+        return None
+    parts[2::3] = [
         b"%d" % (number - shift_us) if number >= shift_us else digits
-        for digits, number in zip(parts[2::4], map(int, parts[2::4]), strict=True)
+        for digits, number in zip(parts[2::3], map(int, parts[2::3]), strict=True)
     ]
     return b"".join(parts)
 
 
 def _taken_apart(event: bytes, shift_us: int) -> bytes:
     members = _members.decode(event)
+    for key in ("ts", "dur"):
+        if bytes(members.get(key, b"")) == b"null":
+            del members[key]
     time = bytes(members.get("ts", b"")).strip(b'"')
-    if not _NUMBER.match(time) or Decimal(time.decode()) < shift_us:
-        return event
-    moved = f"{Decimal(time.decode()) - shift_us:f}".encode()
-    quote = b'"' if bytes(members["ts"]).startswith(b'"') else b""
-    members["ts"] = msgspec.Raw(quote + moved + quote)
+    if _NUMBER.match(time) and Decimal(time.decode()) >= shift_us:
+        quote = b'"' if bytes(members["ts"]).startswith(b'"') else b""
+        members["ts"] = msgspec.Raw(b"%b%b%b" % (quote, f"{Decimal(time.decode()) - shift_us:f}".encode(), quote))
     return msgspec.json.encode(members)

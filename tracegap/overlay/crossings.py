@@ -24,7 +24,7 @@ class Crossings:
     source, target : sequence of Thread
         From where to where, as the file names threads.
     source_ns, target_ns : int64[k]
-        Moments inside the slices that the path leaves and reaches, ns of the file's clock; ``source_ns <= target_ns``.
+        Moments inside the slices that the path leaves and reaches, in ns on the clock of `Events`; ``source_ns <= target_ns``.
     names : sequence of str
         Causes.
     """

@@ -22,7 +22,7 @@ class Bars:
     Attributes
     ----------
     start, end : int64[k]
-        ``[start, end)``, ns of the file's clock.
+        ``[start, end)`` in ns, on the clock of `Events`.
     looks : sequence of (name, arguments)
         What slices can look like.
     look : int[k]
@@ -62,7 +62,7 @@ def slices(process: int, track: int, bars: Bars, clock: Clock) -> Iterator[bytes
     event = np.full(len(bars.start), -1) if bars.event is None else bars.event
     for first in range(0, len(bars.start), _BATCH):
         rows = slice(first, first + _BATCH)
-        start, shown = bars.start[rows] - clock.shift_us * 1000, clock.shown(bars.start[rows])
+        start, shown = clock.exact(bars.start[rows]), clock.shown(bars.start[rows])
         look = zip(bars.look[rows].tolist(), event[rows].tolist(), strict=True)
         columns = _times(start), _times(clock.shown(bars.end[rows]) - shown), look
         yield b",\n".join(
@@ -83,7 +83,7 @@ def arrows(
 ) -> Iterator[bytes]:  # fmt: skip
     """Write arrows from a moment on one thread to a moment on another; their category keeps their ids apart from the file's."""
     ends: dict[Thread, bytes] = {}
-    left, arrived = (_times(ns - clock.shift_us * 1000) for ns in (source_ns, target_ns))
+    left, arrived = (_times(clock.exact(ns)) for ns in (source_ns, target_ns))
     pieces = []
     for number, (begin, finish, name, at, later) in enumerate(zip(source, target, names, left, arrived, strict=True)):
         for thread in (begin, finish):

@@ -25,21 +25,21 @@ class Drawn(NamedTuple):
     bars: Bars
 
 
-def tracks(model: Model, verdict: Verdict) -> Iterator[Drawn]:
-    """Yield the tracks from top to bottom; those that would be empty are left out."""
+def tracks(model: Model, verdict: Verdict, *, origin: int) -> Iterator[Drawn]:
+    """Yield the tracks from top to bottom, those that would be empty left out; `origin` is added to all times."""
     if model.window.wall > 0:
-        yield Drawn("findings", _findings(model, verdict))
+        yield Drawn("findings", _findings(model, verdict, origin))
     if len(model.timeline.steps):
-        for lane in in_lanes(_steps(model)):
+        for lane in in_lanes(_steps(model, origin)):
             yield Drawn("steps", lane)
     if model.window.wall > 0:
-        yield Drawn("critical path", _critical_path(model))
-        yield from _gaps(model)
+        yield Drawn("critical path", _critical_path(model, origin))
+        yield from _gaps(model, origin)
 
 
-def _findings(model: Model, verdict: Verdict) -> Bars:
+def _findings(model: Model, verdict: Verdict, origin: int) -> Bars:
     """Lay the verdict over the window, and each finding under it; they are true of all of it."""
-    window, origin = model.window, model.timeline.origin
+    window = model.window
     looks: list[tuple[str, dict[str, Any]]] = [(unmarked(verdict.summary), {"bound": verdict.bound})]
     for one in verdict.findings:
         told = {
@@ -57,7 +57,7 @@ def _findings(model: Model, verdict: Verdict) -> Bars:
     )
 
 
-def _steps(model: Model) -> Bars:
+def _steps(model: Model, origin: int) -> Bars:
     timeline, steps = model.timeline, model.timeline.steps
     inside = set(model.window.steps)
     looks = []
@@ -66,15 +66,15 @@ def _steps(model: Model) -> Bars:
         told = {"number": number, "in_window": row in inside, "cut": cut, "may_be_cut": may_be}
         looks.append((f"step {number}", told | ({"device_work_after_ns": device_end - end} if device_end >= 0 else {})))
     return Bars(
-        start=steps.start + timeline.origin,
-        end=steps.end + timeline.origin,
+        start=steps.start + origin,
+        end=steps.end + origin,
         looks=looks,
         look=np.arange(len(steps)),
         event=timeline.slices.event[steps.slice],
     )
 
 
-def _critical_path(model: Model) -> Bars:
+def _critical_path(model: Model, origin: int) -> Bars:
     """Draw work under the name of its slice and waits under that of their cause."""
     timeline, path = model.timeline, segments.path(model.dag)
     slices = timeline.slices
@@ -82,15 +82,23 @@ def _critical_path(model: Model) -> Bars:
     name = np.where(known, slices.name[path.slice], -1)
     track = np.where(known, slices.track[path.slice], -1)
     kind = np.where(known, slices.kind[path.slice], Kind.NONE)
-    facts = np.stack((name, track, kind, path.charge, path.carried), axis=1).astype(np.int64)
-    different, look = np.unique(facts, axis=0, return_inverse=True)
+    different, look = _different(name, track, kind, path.charge, path.carried)
     return Bars(
-        start=path.start + timeline.origin,
-        end=path.end + timeline.origin,
-        looks=[_segment(timeline, *row) for row in different.tolist()],
-        look=look.reshape(-1),
+        start=path.start + origin,
+        end=path.end + origin,
+        looks=[_segment(timeline, *row) for row in different],
+        look=look,
         event=np.where(known, slices.event[path.slice], -1),
     )
+
+
+def _different(*columns: NDArray[Any]) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
+    """Return the different rows of columns whose least value is −1, and which of them each row is."""
+    sizes = [int(column.max(initial=0)) + 2 for column in columns]
+    key = np.ravel_multi_index([column.astype(np.int64) + 1 for column in columns], sizes)
+    different, place = np.unique(key, return_inverse=True)
+    values = np.stack(np.unravel_index(different, sizes), axis=1) - 1
+    return [tuple(row) for row in values.tolist()], place
 
 
 def _segment(
@@ -99,15 +107,17 @@ def _segment(
     cause = Charge(charge)
     about = timeline.names[name] if name >= 0 else ""
     works = cause in WORK and track >= 0
-    told: dict[str, Any] = {"cause": cause.word, "waits": not works}
+    told: dict[str, Any] = {"cause": cause.word, "kind": Kind(kind).name.lower() if works else "wait"}
+    if not works and about:
+        told["slice"] = about
     if track >= 0:
-        told |= {"slice": about, "kind": Kind(kind).name.lower(), "track": timeline.tracks.label[track]}
+        told["track"] = timeline.tracks.label[track]
     if carried:
         told["carried_in"] = True
     return about if works and about else cause.word, told
 
 
-def _gaps(model: Model) -> Iterator[Drawn]:
+def _gaps(model: Model, origin: int) -> Iterator[Drawn]:
     """Draw each device's gaps, and in each the stretches that its causes own."""
     timeline, window = model.timeline, model.window
     near = activity.overlapping(timeline, window.start, window.end)
@@ -118,32 +128,32 @@ def _gaps(model: Model) -> Iterator[Drawn]:
             continue
         idle = intervals.gaps(gaps.device_busy(timeline, window, device), window.start, window.end)
         if len(idle.start):
-            yield Drawn(f"gaps of {about.label}", _gaps_of(model, rows, idle))
+            yield Drawn(f"gaps of {about.label}", _gaps_of(model, rows, idle, origin))
 
 
-def _gaps_of(model: Model, rows: Rows, idle: Intervals) -> Bars:
+def _gaps_of(model: Model, rows: Rows, idle: Intervals, origin: int) -> Bars:
     timeline, window = model.timeline, model.window
     before = np.where(idle.start > window.start, gaps.last_ended(timeline, rows, idle.start), -1)
     after = np.where(idle.end < window.end, gaps.first_started(timeline, rows, idle.end), -1)
     pieces, exposed_by = explain(model.dag, idle, after)
     looks = _gap_looks(timeline, pieces, (before, after, exposed_by))
-    owners, owner = np.unique(
-        np.stack((pieces.charge, pieces.name), axis=1).astype(np.int64), axis=0, return_inverse=True
-    )
-    parts = [_part(timeline, *row) for row in owners.tolist()]
+    owners, owner = _different(pieces.charge, pieces.name)
+    parts = [_part(timeline, *row) for row in owners]
     # A gap stands before its parts, so that a part of the same bounds nests in it.
     place = np.concatenate((np.searchsorted(pieces.gap, np.arange(len(idle.start))), np.arange(len(pieces))))
     depth = np.repeat((0, 1), (len(idle.start), len(pieces)))
     order = np.lexsort((depth, place))
     return Bars(
-        start=np.concatenate((idle.start, pieces.start))[order] + timeline.origin,
-        end=np.concatenate((idle.end, pieces.end))[order] + timeline.origin,
+        start=np.concatenate((idle.start, pieces.start))[order] + origin,
+        end=np.concatenate((idle.end, pieces.end))[order] + origin,
         looks=[*looks, *parts],
-        look=np.concatenate((np.arange(len(looks)), owner.reshape(-1) + len(looks)))[order],
+        look=np.concatenate((np.arange(len(looks)), owner + len(looks)))[order],
     )
 
 
-def _gap_looks(timeline: Timeline, pieces: Pieces, around: tuple[NDArray[Any], ...]) -> list[tuple[str, dict[str, Any]]]:
+def _gap_looks(
+    timeline: Timeline, pieces: Pieces, around: tuple[NDArray[Any], ...]
+) -> list[tuple[str, dict[str, Any]]]:
     """Tell of each gap what stands around it and what its time belongs to, the most first."""
     parts: list[dict[str, int]] = [{} for _ in around[0]]
     columns = (pieces.gap, pieces.charge, pieces.end - pieces.start)
