@@ -51,9 +51,7 @@ def test_groups_do_not_see_each_other():
 
 
 def test_innermost_holder_may_cross_an_earlier_one():
-    found = innermost(
-        np.zeros(4, np.int32), np.array([0, 2, 6, 11]), np.array([10, 12, 7, 12]), np.array([True, True, False, False])
-    )
+    found = innermost(np.array([0, 2, 6, 11]), np.array([10, 12, 7, 12]), np.array([True, True, False, False]))
     assert found.tolist() == [-1, 0, 1, 1]
 
 

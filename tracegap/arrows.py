@@ -30,10 +30,12 @@ class Stand:
     """The slices that arrow ends can stand on, sorted by (track, lane, start, −end).
 
     ``spans`` int32[t, 2, 2]: rows ``first:last`` of each track's first context lane and first work lane; ``parent`` leads
-    out. ``track`` int32[n events] is the track of each event, −1 where none has slices; ``shift`` int64[n events]: ns to take
-    from its time to meet the slices' times.
+    out. ``mark`` int32[n events] is the row of `TrackMarks` of each event; by those rows, ``track`` int32[m] is the track, −1
+    for one without slices, and ``shift`` int64[m] what to take from an event's time to meet the slices' times, in ns.
+    ``slice_of_event`` int32[n events + 1]: −1 for an event that is no slice.
     """
 
+    mark: NDArray[np.int32]
     track: NDArray[np.int32]
     shift: NDArray[np.int64]
     spans: NDArray[np.int32]
@@ -104,12 +106,13 @@ def _endpoints(
 
 def _bind(events: Events, stand: Stand, rows: NDArray[np.int64], encloses: NDArray[np.bool_]) -> NDArray[np.int32]:
     found = np.full(len(rows), -1, np.int32)
-    track = stand.track[rows]
+    mark = stand.mark[rows]
+    track, shift = stand.track[mark], stand.shift[mark]
     order = np.argsort(track, kind="stable")
     bounds = np.searchsorted(track[order], np.arange(len(stand.spans) + 1))
     for number in np.unique(track[track >= 0]).tolist():
         mine = order[bounds[number] : bounds[number + 1]]
-        when = events.start[rows[mine]] - stand.shift[rows[mine]]
+        when = events.start[rows[mine]] - shift[mine]
         inside = _open_at(stand, stand.spans[number, 1], when)
         inside = np.where(inside >= 0, inside, _open_at(stand, stand.spans[number, 0], when))
         # TensorFlow lets an arrow leave at the very end of its operator, where a half-open slice is over

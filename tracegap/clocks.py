@@ -38,34 +38,29 @@ def sort_out(start: NDArray[np.int64], end: NDArray[np.int64], process: NDArray[
     plausible = np.ones(len(start), bool)
     if len(start) < 2:
         return Clocks(shift, plausible, 0)
-    order = np.argsort(start, kind="stable")
-    ordered = start[order]
-    # differences of far times can pass 2^63: compare as float, where only the magnitude matters
-    far = np.diff(ordered.astype(np.float64)) > APART
+    ordered = np.sort(start)
+    # differences of far times can pass 2^63, but not 2^64
+    cuts = np.flatnonzero(np.diff(ordered.view(np.uint64)) > APART) + 1
     moved = 0
-    if far.any():
-        cluster = np.concatenate(([0], np.cumsum(far)))
-        sizes = np.bincount(cluster)
-        main = int(np.argmax(sizes))
-        members = ordered[cluster == main]
-        extent = float(members[-1]) - float(members[0])
-        distance = np.maximum(
-            float(members[0]) - ordered.astype(np.float64), ordered.astype(np.float64) - float(members[-1])
-        )
-        outside = np.empty(len(start), bool)
-        outside[order] = distance > max(APART, EXTENTS * extent)
+    if len(cuts):
+        bounds = np.concatenate(([0], cuts, [len(ordered)]))
+        main = int(np.argmax(np.diff(bounds)))
+        first, last = int(ordered[bounds[main]]), int(ordered[bounds[main + 1] - 1])
+        distance = np.maximum(float(first) - start.astype(np.float64), start.astype(np.float64) - float(last))
+        outside = distance > max(APART, EXTENTS * float(last - first))
         for number in np.unique(process[outside]).tolist():
             mine = process == number
             if outside[mine].all() and len(np.unique(start[mine])) >= 3:
-                shift[number] = start[mine].min() - members[0]
+                shift[number] = start[mine].min() - first
                 outside[mine] = False
                 moved += 1
         plausible &= ~outside
-    good = np.flatnonzero(plausible)
-    begin = start[good] - shift[process[good]]
-    finish = end[good] - shift[process[good]]
+    begin, finish = start[plausible], end[plausible]
+    if moved:
+        begin, finish = begin - shift[process[plausible]], finish - shift[process[plausible]]
+    late = finish.astype(np.float64) - float(begin.max())
     extent = float(begin.max()) - float(begin.min())
-    typical = float(np.median(end[good] - start[good]))
-    limit = max(APART, EXTENTS * extent, EXTENTS * typical)
-    plausible[good] = finish.astype(np.float64) - float(begin.max()) <= limit
+    limit = max(APART, EXTENTS * extent)
+    if late.max() > limit:  # seldom, and a median costs more than all of the above
+        plausible[plausible] = late <= max(limit, EXTENTS * float(np.median(finish - begin)))
     return Clocks(shift, plausible, moved)

@@ -4,8 +4,10 @@ A table is a frozen dataclass whose array fields are annotated with one of the a
 identity; a missing value is -1, never NaN. Fields with any other annotation are plain values and pass unchecked.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
+from itertools import chain
 from typing import Annotated, Any, Self, get_args, get_type_hints
 
 import numpy as np
@@ -75,3 +77,22 @@ def _schema(table: type) -> tuple[tuple[str, np.dtype[Any]], ...]:
         for dtype in get_args(hints[field.name])[1:2]
         if isinstance(dtype, np.dtype)
     )
+
+
+def row_by_row(*columns: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
+    """Return the rows of equally long columns as Python values, for loops in which order matters.
+
+    Only a part of the columns is turned into Python objects at a time: in full they would take five times their memory.
+
+    Examples
+    --------
+    >>> list(row_by_row(np.array([7, 8]), np.array([True, False])))
+    [(7, True), (8, False)]
+    """
+    parts = range(0, len(columns[0]), _PART)
+    return chain.from_iterable(
+        zip(*(column[first : first + _PART].tolist() for column in columns), strict=True) for first in parts
+    )
+
+
+_PART = 1 << 14

@@ -10,7 +10,7 @@ import numpy as np
 from tracegap.columns import Columns, Int32, Int64, UInt8
 from tracegap.dialects import Marks
 from tracegap.events import NO_TIME, Events
-from tracegap.lanes import Rows
+from tracegap.tracks import Numbering
 
 _PHASES = np.frombuffer(b"iIRnCNOD", np.uint8)
 """Instants (i, I, R), asynchronous ones (n), counters (C), objects made (N), seen (O) and gone (D)."""
@@ -44,20 +44,18 @@ class Instants(Columns):
     id: Int32
 
 
-def collect(events: Events, marks: Marks, raw: Rows) -> Instants:
-    """Return the events without a length, on the tracks and the clock of `raw`."""
+def collect(events: Events, marks: Marks, numbering: Numbering) -> Instants:
+    """Return the events without a length, on the tracks and the clock of the slices."""
     rows = np.flatnonzero(np.isin(events.phase, _PHASES) & (events.duration < 0) & (events.start != NO_TIME))
-    thread = events.thread[rows] if marks.track is None else marks.track[rows]
-    time = events.start[rows] - raw.shift[thread]
+    mark = events.thread[rows] if marks.track is None else marks.track[rows]
+    time = events.start[rows] - numbering.shift[mark]
     order = np.argsort(time, kind="stable")
-    rows, thread = rows[order], thread[order]
-    track = np.full(len(marks.tracks), -1, np.int32)
-    track[raw.mark_of_track] = np.arange(len(raw.mark_of_track))
+    rows, mark = rows[order], mark[order]
     return Instants(
         event=rows.astype(np.int32),
         name=marks.name[rows],
         phase=events.phase[rows],
-        track=track[thread],
+        track=numbering.track[mark],
         time=time[order],
         id=events.id[rows],
     )

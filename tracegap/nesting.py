@@ -3,10 +3,14 @@
 Knows intervals only, no trace words. Intervals are half-open; one of length zero at the end of another is outside it.
 """
 
+from array import array
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tracegap.columns import row_by_row
 
 TOLERANCE = 1_000
 """ns by which an inner interval may stick out of the one around it and still be clipped: profilers round both ends to 1 µs."""
@@ -43,84 +47,77 @@ def nest(
     >>> n.parent.tolist(), n.lane.tolist(), n.end.tolist(), n.clipped
     ([-1, 0, 0, -1], [0, 0, 0, 1], [9000, 2000, 9000, 12000], 1)
     """
-    count = len(start)
-    lane = np.zeros(count, np.int16)
-    depth = np.zeros(count, np.int16)
-    parents: list[int] = [-1] * count
-    ends: list[int] = end.tolist()
+    lane = np.zeros(len(start), np.int16)
+    depth, parent = array("h"), array("i")
+    moved = end.copy()
     clipped = unfinished = 0
     loose = set(np.flatnonzero(open_ended).tolist())
-    current = -1
-    lanes: list[list[int]] = []
-    depths: list[int] = [0] * count
-    for row, (key, begin) in enumerate(zip(group.tolist(), start.tolist(), strict=True)):
+    current = None
+    lanes: list[_Lane] = []
+    for row, (key, begin, finish) in enumerate(row_by_row(group, start, end)):
         if key != current:
             current = key
-            stack: list[int] = []
-            lanes = [stack]
-        stack = lanes[0]
-        while stack and ends[stack[-1]] <= begin:
-            stack.pop()
-        if stack and ends[row] > ends[stack[-1]]:
-            top = stack[-1]
-            if ends[row] - ends[top] < TOLERANCE:
+            lanes = [_Lane([], [])]
+        rows, ends = lanes[0]
+        while ends and ends[-1] <= begin:
+            rows.pop()
+            ends.pop()
+        if ends and finish > ends[-1]:
+            if finish - ends[-1] < TOLERANCE:
                 clipped += 1
-                ends[row] = ends[top]
+                moved[row] = finish = ends[-1]
             elif row in loose:
                 unfinished += 1
-                ends[row] = ends[top]
+                moved[row] = finish = ends[-1]
             else:
-                place, stack = _spill(lanes, ends, begin, ends[row])
-                lane[row] = place
-        if stack:
-            top = stack[-1]
-            parents[row] = top
-            depths[row] = depths[top] + 1
-        stack.append(row)
-    depth[:] = depths
-    return Nesting(lane, np.array(parents, np.int32), depth, np.array(ends, np.int64), clipped, unfinished)
+                lane[row], (rows, ends) = _spill(lanes, begin, finish)
+        depth.append(len(rows))
+        parent.append(rows[-1] if rows else -1)
+        rows.append(row)
+        ends.append(finish)
+    return Nesting(lane, np.array(parent, np.int32), np.array(depth, np.int16), moved, clipped, unfinished)
 
 
-def _spill(lanes: list[list[int]], ends: list[int], begin: int, finish: int) -> tuple[int, list[int]]:
+class _Lane(NamedTuple):
+    """The open intervals of a lane, the innermost last: their rows and their ends."""
+
+    rows: list[int]
+    ends: list[int]
+
+
+def _spill(lanes: list[_Lane], begin: int, finish: int) -> tuple[int, _Lane]:
     """Find the first further lane that takes ``[begin, finish)``, or open one."""
-    for place, stack in enumerate(lanes[1:], start=1):
-        while stack and ends[stack[-1]] <= begin:
-            stack.pop()
-        if not stack or finish <= ends[stack[-1]]:
-            return place, stack
-    lanes.append([])
+    for place, lane in enumerate(lanes[1:], start=1):
+        while lane.ends and lane.ends[-1] <= begin:
+            lane.rows.pop()
+            lane.ends.pop()
+        if not lane.ends or finish <= lane.ends[-1]:
+            return place, lane
+    lanes.append(_Lane([], []))
     return len(lanes) - 1, lanes[-1]
 
 
-def innermost(
-    group: NDArray[np.int32], start: NDArray[np.int64], end: NDArray[np.int64], holds: NDArray[np.bool_]
-) -> NDArray[np.int32]:
-    """For each interval, sorted by (group, start, −end), the last-started one that `holds` and is still open at its start.
+def innermost(start: NDArray[np.int64], end: NDArray[np.int64], holds: NDArray[np.bool_]) -> NDArray[np.int32]:
+    """For each interval, sorted by (start, −end), the last-started one that `holds` and is still open at its start.
 
     Itself left out; −1 where none. Holders may cross each other. One pass, O(n).
 
     Examples
     --------
-    >>> innermost(np.zeros(3, np.int32), np.array([0, 2, 4]), np.array([9, 3, 5]), np.array([True, True, False])).tolist()
+    >>> innermost(np.array([0, 2, 4]), np.array([9, 3, 5]), np.array([True, True, False])).tolist()
     [-1, 0, 0]
     """
-    found: list[int] = [-1] * len(start)
-    if not holds.any():
-        return np.array(found, np.int32)
-    current = -1
-    stack: list[int] = []
-    ends: list[int] = end.tolist()
-    flags: list[bool] = holds.tolist()
-    for row, (key, begin) in enumerate(zip(group.tolist(), start.tolist(), strict=True)):
-        if key != current:
-            current = key
-            stack = []
-        while stack and ends[stack[-1]] <= begin:
-            stack.pop()
-        if stack:
-            found[row] = stack[-1]
-        if flags[row]:
-            stack.append(row)
+    found = array("i")
+    rows: list[int] = []
+    ends: list[int] = []
+    for row, (begin, finish, can_hold) in enumerate(row_by_row(start, end, holds)):
+        while ends and ends[-1] <= begin:
+            rows.pop()
+            ends.pop()
+        found.append(rows[-1] if rows else -1)
+        if can_hold:
+            rows.append(row)
+            ends.append(finish)
     return np.array(found, np.int32)
 
 
@@ -132,8 +129,7 @@ def self_times(start: NDArray[np.int64], end: NDArray[np.int64], parent: NDArray
     >>> self_times(np.array([0, 1, 5]), np.array([9, 4, 9]), np.array([-1, 0, 0], np.int32)).tolist()
     [2, 3, 4]
     """
-    length = end - start
-    inner = np.flatnonzero(parent >= 0)
-    children = np.zeros(len(start), np.int64)
-    np.add.at(children, parent[inner], length[inner])
-    return np.asarray(length - children)
+    own = end - start
+    inner = parent >= 0
+    np.subtract.at(own, parent[inner], (end - start)[inner])
+    return np.asarray(own)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tracegap.dialects import Marks
 from tracegap.events import NO_TIME, Events
-from tracegap.kinds import DEVICE_WORK, Kind, Role
+from tracegap.kinds import DEVICE_WORK, Kind, Role, is_any
 from tracegap.problems import Problem, problem
 from tracegap.tables import Slices, Stages, Steps, Tracks
 
@@ -118,13 +118,17 @@ def _step_of(
     Steps are sorted by start. O((n + s) log s) a track with steps.
     """
     found = np.full(len(start), -1, np.int32)
-    own = np.isin(track, step_track)
+    own = np.zeros(int(track.max(initial=-1)) + 1, bool)
+    own[step_track] = True
+    own = own[track]
     for number in np.unique(step_track).tolist():
-        steps = np.flatnonzero(step_track == number)
-        place = np.searchsorted(step_start[steps], start, side="right") - 1
-        step = steps[np.maximum(place, 0)]
-        inside = (place >= 0) & (start < step_end[step]) & ((track == number) | ~own)
-        found[inside] = np.maximum(found[inside], step[inside])
+        steps = np.flatnonzero(step_track == number).astype(np.int32)
+        rows = np.flatnonzero((track == number) | ~own)
+        place = np.searchsorted(step_start[steps], start[rows], side="right") - 1
+        step = steps[place]
+        inside = (place >= 0) & (start[rows] < step_end[step])
+        rows, step = rows[inside], step[inside]
+        found[rows] = np.maximum(found[rows], step)
     return found
 
 
@@ -152,14 +156,14 @@ def _may_be_cut(steps: Steps, slices: Slices, tracks: Tracks) -> NDArray[np.bool
 def _device_ends(slices: Slices, steps: int) -> NDArray[np.int64]:
     """Return the end of the last plausible device work of each step, int64[steps]; −1 where it launched none."""
     ends = np.full(steps, -1, np.int64)
-    work = np.isin(slices.kind, DEVICE_WORK) & (slices.step >= 0) & slices.plausible
+    work = is_any(slices.kind, DEVICE_WORK) & (slices.step >= 0) & slices.plausible
     np.maximum.at(ends, slices.step[work], slices.end[work])
     return ends
 
 
 def _implausible(slices: Slices, steps: Steps) -> NDArray[np.bool_]:
     """Return which device slices last `LONG` median steps or more, by the step's clock that is longer."""
-    work = np.isin(slices.kind, DEVICE_WORK)
+    work = is_any(slices.kind, DEVICE_WORK)
     if len(steps) < 2 or not work.any():
         return np.zeros(len(slices), bool)
     span = steps.end - steps.start
@@ -175,11 +179,10 @@ def find_stages(slices: Slices, tracks: Tracks, steps: Steps, names: tuple[str, 
     Stages are annotations, data loading and ``nn.Module`` frames on a step's own thread, and outermost annotations and data
     loading on other threads. In a `generic` trace, which has no annotations, the outermost work of a step is its stages.
     """
-    on_step = np.zeros(len(slices), bool)
     known = slices.step >= 0
-    on_step[known] = slices.track[known] == steps.track[slices.step[known]]
+    on_step = np.append(steps.track, np.int32(-1))[slices.step] == slices.track  # step −1 is on no track
     module = np.fromiter((name.startswith("nn.Module:") for name in names), bool, len(names))
-    phase = np.isin(slices.kind, (Kind.ANNOTATION, Kind.INPUT)) | ((slices.kind == Kind.FRAME) & module[slices.name])
+    phase = is_any(slices.kind, (Kind.ANNOTATION, Kind.INPUT)) | ((slices.kind == Kind.FRAME) & module[slices.name])
     if generic and not (on_step & phase).any():
         phase = (slices.kind == Kind.OP) & (slices.depth == 0)
     rows = np.flatnonzero((on_step & phase) | (known & outermost_elsewhere(slices, tracks, steps)))
@@ -202,7 +205,7 @@ def outermost_elsewhere(slices: Slices, tracks: Tracks, steps: Steps) -> NDArray
     """
     elsewhere = (tracks.role == Role.HOST) & tracks.ordered
     elsewhere[steps.track] = False
-    named = np.isin(slices.kind, (Kind.ANNOTATION, Kind.INPUT)) & slices.plausible
+    named = is_any(slices.kind, (Kind.ANNOTATION, Kind.INPUT)) & slices.plausible
     found = named & elsewhere[slices.track] & (slices.parent < 0) & (slices.context < 0)
     in_context = np.flatnonzero(found & (slices.lane < tracks.context_lanes[slices.track]))
     for track in np.unique(slices.track[in_context]).tolist():
