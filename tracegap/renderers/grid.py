@@ -22,13 +22,17 @@ _UNBOUNDED = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A column as it is drawn: ``width`` cells, and beside a number its bar if there is room for one."""
+    """A column as it is drawn: ``width`` cells, and beside a number its bar if there is room for one.
+
+    A bar of full length stands for `longest`.
+    """
 
     column: Column
     heading: str
     texts: tuple[str, ...]
     width: int
     bar: bool
+    longest: float
 
     @property
     def is_name(self) -> bool:
@@ -69,7 +73,8 @@ def _drawn(column: Column, rows: int) -> _Drawn:
         texts = shorten(texts, _UNBOUNDED)
     heading = printable(column.heading)
     width = max(map(cell_len, [heading, *texts]), default=0)
-    return _Drawn(column, heading, tuple(texts), width, column.bar)
+    longest = max((value for value in column.values if value is not None), default=0) if column.bar else 0
+    return _Drawn(column, heading, tuple(texts), width, column.bar, longest)
 
 
 def _title(table: Table, shown: int) -> str:
@@ -147,7 +152,7 @@ def _row(columns: Sequence[_Drawn], row: int) -> Line:
             pieces.append((space + _padded(drawn.texts[row], drawn.width), ""))
             continue
         if drawn.bar:
-            pieces.append((space + _bar(drawn.column, row), "cyan"))
+            pieces.append((space + _bar(drawn.column.values[row] or 0, drawn.longest), "cyan"))
             space = " " * _SPACE
         pieces.append((space + drawn.texts[row].rjust(drawn.width), ""))
     return tuple(pieces)
@@ -160,9 +165,7 @@ def _padded(text: str, width: int) -> str:
     return text + " " * (width - cell_len(text))
 
 
-def _bar(column: Column, row: int) -> str:
-    longest = max((value for value in column.values if value is not None), default=0)
-    value = column.values[row] or 0
+def _bar(value: float, longest: float) -> str:
     if longest <= 0 or value <= 0:
         return " " * _BAR
     eighths = max(round(value / longest * _BAR * 8), 1)
