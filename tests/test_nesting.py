@@ -45,6 +45,33 @@ def test_an_open_ended_frame_is_clipped_to_the_frame_around_it():
     assert (result.end.tolist(), result.unfinished, result.lane.tolist()) == ([10_000, 10_000], 1, [0, 0])
 
 
+def test_forty_thousand_intervals_in_one_another_are_as_deep() -> None:
+    count = 40_000
+    result = nested(*((at, 2 * count - at) for at in range(count)))
+    assert result.depth.tolist() == list(range(count))
+
+
+def test_forty_thousand_intervals_that_all_cross_have_a_lane_each() -> None:
+    count = 40_000
+    result = nested(*((at * 2_000, (count + at) * 2_000) for at in range(count)), (2 * count * 2_000, 2**40))
+    assert result.lane.tolist() == [*range(count), 0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 12)), min_size=1, max_size=40))
+def test_an_interval_takes_the_first_lane_with_room(spans):
+    spans = sorted(((start * 2_000, (start + length) * 2_000) for start, length in spans), key=lambda s: (s[0], -s[1]))
+    lanes: list[list[tuple[int, int]]] = []
+    expected = []
+    for start, end in spans:
+        around = [[(a, b) for a, b in lane if b > start] for lane in lanes]
+        place = next((n for n, held in enumerate(around) if all(end <= b for _, b in held)), len(lanes))
+        if place == len(lanes):
+            lanes.append([])
+        lanes[place].append((start, end))
+        expected.append(place)
+    assert nested(*spans).lane.tolist() == expected
+
+
 def test_groups_do_not_see_each_other():
     result = nested((0, 9000), (1000, 2000), group=[0, 1])
     assert result.parent.tolist() == [-1, -1]

@@ -125,7 +125,7 @@ def host_tracks(timeline: Timeline) -> list[int]:
 
 
 def innermost(
-    start: NDArray[np.int64], end: NDArray[np.int64], depth: NDArray[np.int16], parent: NDArray[np.intp]
+    start: NDArray[np.int64], end: NDArray[np.int64], depth: NDArray[np.int32], parent: NDArray[np.intp]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Rows]:
     """Cut properly nested intervals into the stretches in which each is the innermost: starts, ends and rows.
 
@@ -133,7 +133,7 @@ def innermost(
 
     Examples
     --------
-    >>> columns = np.array([0, 2, 5]), np.array([9, 4, 5]), np.array([0, 1, 1], np.int16), np.array([-1, 0, 0])
+    >>> columns = np.array([0, 2, 5]), np.array([9, 4, 5]), np.array([0, 1, 1], np.int32), np.array([-1, 0, 0])
     >>> [column.tolist() for column in innermost(*columns)]
     [[0, 2, 4], [2, 4, 9], [0, 1, 0]]
     """

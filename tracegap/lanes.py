@@ -27,7 +27,7 @@ def place(rows: Rows, numbering: Numbering, events: Events, marks: Marks) -> tup
     del alone, stacked
     table = _lane_counts(group, nested.lane, len(role))
     # lanes of a track are numbered through its layers
-    before = (np.cumsum(table, axis=1) - table).astype(np.int16)
+    before = (np.cumsum(table, axis=1) - table).astype(np.int32)
     lane = nested.lane + before.reshape(-1)[group]
     parent, depth, end = nested.parent, nested.depth, nested.end
     spilled = int(np.count_nonzero(nested.lane))
@@ -75,11 +75,11 @@ def place(rows: Rows, numbering: Numbering, events: Events, marks: Marks) -> tup
     return tracks, slices, problems
 
 
-def _lane_counts(group: NDArray[np.int32], lane: NDArray[np.int16], tracks: int) -> NDArray[np.int16]:
-    """Return how many lanes each layer of each track has, int16[tracks, layers]."""
-    counts = (np.bincount(group, minlength=tracks * len(Layer)) > 0).astype(np.int16)
+def _lane_counts(group: NDArray[np.int32], lane: NDArray[np.int32], tracks: int) -> NDArray[np.int32]:
+    """Return how many lanes each layer of each track has, int32[tracks, layers]."""
+    counts = (np.bincount(group, minlength=tracks * len(Layer)) > 0).astype(np.int32)
     further = np.flatnonzero(lane)
-    np.maximum.at(counts, group[further], lane[further] + np.int16(1))
+    np.maximum.at(counts, group[further], lane[further] + np.int32(1))
     return counts.reshape(-1, len(Layer))
 
 

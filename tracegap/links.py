@@ -77,5 +77,5 @@ def _first_lanes(slices: Slices, tracks: Tracks) -> NDArray[np.int32]:
         wanted = (0 if work else -1, work)  # a track without context has no lane for it
         lane = slices.lane[first:last]
         for place, one in enumerate(wanted):
-            spans[row, place] = first + np.searchsorted(lane, np.array([one, one + 1], np.int16))
+            spans[row, place] = first + np.searchsorted(lane, np.array([one, one + 1], np.int32))
     return spans

@@ -5,7 +5,7 @@ Knows intervals only, no trace words. Intervals are half-open; one of length zer
 
 from array import array
 from dataclasses import dataclass
-from typing import NamedTuple
+from heapq import heappop, heappush
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,13 @@ TOLERANCE = 1_000
 class Nesting:
     """Where each of n intervals stands.
 
-    ``lane`` int16[n], counted from 0 in each group · ``parent`` int32[n], a row of the input in the same lane, −1 for a
-    root · ``depth`` int16[n] · ``end`` int64[n], clipped · ``clipped`` and ``unfinished`` int: how many ends were moved.
+    ``lane`` int32[n], counted from 0 in each group · ``parent`` int32[n], a row of the input in the same lane, −1 for a
+    root · ``depth`` int32[n] · ``end`` int64[n], clipped · ``clipped`` and ``unfinished`` int: how many ends were moved.
     """
 
-    lane: NDArray[np.int16]
+    lane: NDArray[np.int32]
     parent: NDArray[np.int32]
-    depth: NDArray[np.int16]
+    depth: NDArray[np.int32]
     end: NDArray[np.int64]
     clipped: int
     unfinished: int
@@ -39,7 +39,7 @@ def nest(
 
     An interval goes to the first lane of its group where it is apart from the others or inside one of them. One that sticks
     out by less than `TOLERANCE`, or that is `open_ended` (closed only by the end of the recording), is clipped to the
-    interval around it. One pass, O(n · lanes); well-formed groups have one lane.
+    interval around it. One pass, O(n + m log m) for m intervals beyond the first lane; well-formed groups have one lane.
 
     Examples
     --------
@@ -47,18 +47,19 @@ def nest(
     >>> n.parent.tolist(), n.lane.tolist(), n.end.tolist(), n.clipped
     ([-1, 0, 0, -1], [0, 0, 0, 1], [9000, 2000, 9000, 12000], 1)
     """
-    lane = np.zeros(len(start), np.int16)
-    depth, parent = array("h"), array("i")
+    lane = np.zeros(len(start), np.int32)
+    depth, parent = array("i"), array("i")
     moved = end.copy()
     clipped = unfinished = 0
     loose = set(np.flatnonzero(open_ended).tolist())
     current = None
-    lanes: list[_Lane] = []
+    first = _Lane([], [])
+    further = _FurtherLanes()
     for row, (key, begin, finish) in enumerate(row_by_row(group, start, end)):
         if key != current:
             current = key
-            lanes = [_Lane([], [])]
-        rows, ends = lanes[0]
+            first, further = _Lane([], []), _FurtherLanes()
+        rows, ends = first.rows, first.ends
         while ends and ends[-1] <= begin:
             rows.pop()
             ends.pop()
@@ -70,31 +71,76 @@ def nest(
                 unfinished += 1
                 moved[row] = finish = ends[-1]
             else:
-                lane[row], (rows, ends) = _spill(lanes, begin, finish)
+                lane[row], taken = further.take(begin, finish)
+                rows, ends = taken.rows, taken.ends
         depth.append(len(rows))
         parent.append(rows[-1] if rows else -1)
         rows.append(row)
         ends.append(finish)
-    return Nesting(lane, np.array(parent, np.int32), np.array(depth, np.int16), moved, clipped, unfinished)
+    return Nesting(lane, np.array(parent, np.int32), np.array(depth, np.int32), moved, clipped, unfinished)
 
 
-class _Lane(NamedTuple):
+@dataclass(slots=True)
+class _Lane:
     """The open intervals of a lane, the innermost last: their rows and their ends."""
 
     rows: list[int]
     ends: list[int]
 
 
-def _spill(lanes: list[_Lane], begin: int, finish: int) -> tuple[int, _Lane]:
-    """Find the first further lane that takes ``[begin, finish)``, or open one."""
-    for place, lane in enumerate(lanes[1:], start=1):
-        while lane.ends and lane.ends[-1] <= begin:
+class _FurtherLanes:
+    """The lanes of a group behind its first, which grow in number with the intervals that cross at one moment.
+
+    A heap tells which intervals have ended, and a tree of maxima over the lanes which is the first with room: O(log n).
+    """
+
+    def __init__(self) -> None:
+        self._lanes: list[_Lane] = []
+        self._ended: list[tuple[int, int]] = []
+        self._width = 1
+        self._room = [_NONE, _NONE]  # node k has children 2k and 2k + 1, lanes stand from `_width` on
+
+    def take(self, begin: int, finish: int) -> tuple[int, _Lane]:
+        """Find the first lane that takes ``[begin, finish)``, or open one; the caller puts it there. Lanes count from 1."""
+        while self._ended and self._ended[0][0] <= begin:
+            self._close(heappop(self._ended)[1], begin)
+        place = self._first(finish) if self._room[1] >= finish else self._open()
+        heappush(self._ended, (finish, place))
+        self._set(place, finish)
+        return place + 1, self._lanes[place]
+
+    def _first(self, finish: int) -> int:
+        at = 1
+        while at < self._width:
+            at = 2 * at if self._room[2 * at] >= finish else 2 * at + 1
+        return at - self._width
+
+    def _close(self, place: int, now: int) -> None:
+        lane = self._lanes[place]
+        while lane.ends and lane.ends[-1] <= now:
             lane.rows.pop()
             lane.ends.pop()
-        if not lane.ends or finish <= lane.ends[-1]:
-            return place, lane
-    lanes.append(_Lane([], []))
-    return len(lanes) - 1, lanes[-1]
+        self._set(place, lane.ends[-1] if lane.ends else _ALL)
+
+    def _open(self) -> int:
+        self._lanes.append(_Lane([], []))
+        if len(self._lanes) > self._width:
+            leaves = self._room[self._width :] + [_NONE] * self._width
+            self._width *= 2
+            self._room = [_NONE] * self._width + leaves
+            for at in range(self._width - 1, 0, -1):
+                self._room[at] = max(self._room[2 * at], self._room[2 * at + 1])
+        return len(self._lanes) - 1
+
+    def _set(self, place: int, room: int) -> None:
+        """Say until when an interval in this lane may last."""
+        at = place + self._width
+        self._room[at] = room
+        while at := at // 2:
+            self._room[at] = max(self._room[2 * at], self._room[2 * at + 1])
+
+
+_NONE, _ALL = -(1 << 63) - 1, (1 << 63) - 1
 
 
 def innermost(start: NDArray[np.int64], end: NDArray[np.int64], holds: NDArray[np.bool_]) -> NDArray[np.int32]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tracegap.columns import Bool, Columns, Int16, Int32, Int64, UInt8
+from tracegap.columns import Bool, Columns, Int32, Int64, UInt8
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class Tracks(Columns):
         The slices of the track are rows ``first:last`` of `Slices`.
     label : tuple of str
         Length t.
-    context_lanes, work_lanes : int16[t]
+    context_lanes, work_lanes : int32[t]
         Lanes ``0:context_lanes`` hold context, the next ``work_lanes`` hold work; behind them stand the rows that are
         neither (the profiler's own, device-side waits).
     """
@@ -35,8 +35,8 @@ class Tracks(Columns):
     first: Int32
     last: Int32
     label: tuple[str, ...]
-    context_lanes: Int16
-    work_lanes: Int16
+    context_lanes: Int32
+    work_lanes: Int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +49,13 @@ class Slices(Columns):
         Ids into `Timeline.names`; category −1 where the file gives none.
     track : int32[n]
         Row of `Tracks`.
-    lane : int16[n]
+    lane : int32[n]
         Context lanes come first, then work lanes, as `Tracks` counts them. Slices of a lane nest or are apart, but for
         the one work lane of a device track, where they may overlap. An annotation or frame that is the only record of
         what ran (DESIGN section 3) stands in a work lane.
     start, end : int64[n]
         Nanoseconds from the trace's first event, half-open ``[start, end)``, ``end >= start``.
-    depth : int16[n]
+    depth : int32[n]
         0 for a root of its lane.
     parent : int32[n]
         The enclosing slice in the same lane; −1 for a root, and on the work lane of device tracks.
@@ -82,10 +82,10 @@ class Slices(Columns):
     name: Int32
     category: Int32
     track: Int32
-    lane: Int16
+    lane: Int32
     start: Int64
     end: Int64
-    depth: Int16
+    depth: Int32
     parent: Int32
     context: Int32
     self_time: Int64

@@ -232,8 +232,8 @@ def _open_at(timeline: Timeline, launch: NDArray[np.int32]) -> NDArray[np.intp]:
     return found
 
 
-def _depths(parent: NDArray[np.int32]) -> NDArray[np.int16]:
-    depth = np.zeros(len(parent), np.int16)
+def _depths(parent: NDArray[np.int32]) -> NDArray[np.int32]:
+    depth = np.zeros(len(parent), np.int32)
     above = parent.copy()
     while (inner := above >= 0).any():
         depth[inner] += 1
