@@ -24,8 +24,8 @@ from tracegap.blocks import BlockParser
 from tracegap.decode import decode
 from tracegap.dialects import pytorch
 from tracegap.elements import Elements
+from tracegap.passage import Passage
 from tracegap.source import open_source
-from tracegap.window import Window
 
 TIME_LIMIT, MEMORY_LIMIT = 0.5, 0.6
 SAMPLE_CHUNKS = 8
@@ -48,17 +48,17 @@ def load(path: str) -> None:
 
 def parsers(path: str) -> None:
     """Print what each parser takes for the same chunks."""
-    window = Window(open_source(path))
-    window.fill(1 << 16)
-    window.at = window.text.index(b"[", window.text.find(b'"traceEvents"') + 1) + 1
+    passage = Passage(open_source(path))
+    passage.fill(1 << 16)
+    passage.at = passage.text.index(b"[", passage.text.find(b'"traceEvents"') + 1) + 1
     wanted = BlockParser(pytorch.ARGS)
 
     def keep(text: bytes) -> bytes:
         wanted.typed(text)
         return text
 
-    chunks = list(islice(Elements(window, keep, chunk_bytes=1 << 20), SAMPLE_CHUNKS))
-    window.close()
+    chunks = list(islice(Elements(passage, keep, chunk_bytes=1 << 20), SAMPLE_CHUNKS))
+    passage.close()
     jobs: dict[str, Callable[[bytes], object]] = {
         "msgspec, typed": wanted.typed,
         "msgspec, plain": msgspec.json.decode,

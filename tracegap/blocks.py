@@ -4,18 +4,17 @@ In: ``[event,…]`` as bytes. Out: a frozen `Block`. A typed decoder (msgspec) m
 skips the rest; times stay text until `tracegap.decimals` reads them exactly. A chunk with values of odd types goes event by event.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import compress, repeat
-from operator import attrgetter, is_not
-from typing import Any, overload
+from itertools import compress
+from operator import attrgetter
+from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec.structs import astuple
 from numpy.typing import NDArray
 
+from tracegap.cells import Scalar, copies, identities, integers, present, reals, transposed, whole
 from tracegap.decimals import far_origin, times
 from tracegap.events import NO_TIME, ArgType, Argument, Thread
 from tracegap.numbering import NULL, Numbers, Phases, Texts, numbered
@@ -23,10 +22,7 @@ from tracegap.numbering import NULL, Numbers, Phases, Texts, numbered
 RARE = {"bp": ArgType.TEXT, "bind_id": ArgType.TEXT, "flow_in": ArgType.INT, "flow_out": ArgType.INT, "s": ArgType.TEXT}
 """Top-level fields that few events have."""
 
-_INTEGER = re.compile(r"\s*[+-]?\d+\s*\Z")
-_HEX = re.compile(r"\s*0[xX][0-9a-fA-F]+\s*\Z")
 _NO_RAW = msgspec.Raw(b"")
-_Scalar = int | str | float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +63,7 @@ class BlockParser:
         self._names: Numbers[str] = Numbers()
         self._texts = Texts(self._names)
         self._ids: Numbers[int | str | float] = Numbers()
-        self._threads: Numbers[tuple[_Scalar, _Scalar]] = Numbers()
+        self._threads: Numbers[tuple[Scalar, Scalar]] = Numbers()
         self._phases = Phases()
         self._origin: int | None = None
         self._slots = {name: f"a{place}" for place, name in enumerate(self.args)}
@@ -84,17 +80,17 @@ class BlockParser:
         )
         self._no_args = arguments()
         identity = msgspec.defstruct(
-            "Identity", [("local", _Scalar, None), ("globally", _Scalar, None)], rename={"globally": "global"}, gc=False
+            "Identity", [("local", Scalar, None), ("globally", Scalar, None)], rename={"globally": "global"}, gc=False
         )
         fields: list[tuple[str, Any, Any]] = [
             ("ph", str | None, None),
             ("name", str | None, None),
             ("cat", str | None, None),
-            ("pid", _Scalar, None),
-            ("tid", _Scalar, None),
+            ("pid", Scalar, None),
+            ("tid", Scalar, None),
             ("ts", msgspec.Raw, _NO_RAW),
             ("dur", msgspec.Raw, _NO_RAW),
-            ("id", _Scalar, None),
+            ("id", Scalar, None),
             ("id2", identity | None, None),
             ("args", arguments | None, None),
             *((name, _TYPES[kind], None) for name, kind in self.rare.items()),
@@ -112,11 +108,11 @@ class BlockParser:
 
     def ids(self) -> tuple[int | str, ...]:
         """Ids of asynchronous events and flows, by number."""
-        return tuple(_whole(one) for one in self._ids.in_order())
+        return tuple(whole(one) for one in self._ids.in_order())
 
     def threads(self) -> tuple[Thread, ...]:
         """Threads, by number."""
-        return tuple(Thread(_whole(process), _whole(thread)) for process, thread in self._threads.in_order())
+        return tuple(Thread(whole(process), whole(thread)) for process, thread in self._threads.in_order())
 
     def typed(self, text: bytes) -> list[Any]:
         """Decode ``[event,…]`` into objects that have the wanted fields."""
@@ -140,11 +136,10 @@ class BlockParser:
         return self._block(events, metadata, faults)
 
     def _block(self, events: list[Any], metadata: Any, faults: list[tuple[str, int, int]]) -> Block:
-        # transposing whole tuples takes a third of the time of reading one attribute after the other
-        columns = _transposed(self._event.__struct_fields__, events)
+        columns = transposed(self._event.__struct_fields__, events)
         everywhere = np.arange(len(events), dtype=np.int32)
-        holders = everywhere[_present(columns["args"])]
-        arguments = _transposed(self._slots, filter(None, columns["args"]))
+        holders = everywhere[present(columns["args"])]
+        arguments = transposed(self._slots, filter(None, columns["args"]))
         phase = numbered(self._phases, columns["ph"], np.uint8)
         if self._origin is None:
             self._origin = far_origin(columns["ts"])
@@ -156,7 +151,7 @@ class BlockParser:
             thread=numbered(self._threads, tuple(zip(columns["pid"], columns["tid"], strict=True)), np.int32),
             start=read.start,
             duration=read.duration,
-            id=numbered(self._ids, _identities(columns["id"], columns["id2"]), np.int32),
+            id=numbered(self._ids, identities(columns["id"], columns["id2"]), np.int32),
             args=self._arguments(arguments, self.args, holders, faults),
             fields=self._arguments({name: columns[name] for name in self.rare}, self.rare, everywhere, faults),
             metadata=metadata,
@@ -175,18 +170,20 @@ class BlockParser:
         for name, cells in columns.items():
             if cells == absent:
                 continue
-            there = _present(cells)
+            there = present(cells)
             rows = places[there]
             picked = list(compress(cells, there.tolist()))
             values: NDArray[Any]
             if kinds[name] is ArgType.TEXT:
-                values = numbered(self._texts, _copies(picked), np.int32)
+                values = numbered(self._texts, copies(picked), np.int32)
                 if (values < 0).any():  # null
                     rows, values = rows[values >= 0], values[values >= 0]
             elif kinds[name] is ArgType.REAL:
-                values = _reals(picked)
+                values = reals(picked)
             else:
-                values = _integers(picked, rows, faults)
+                values, long = integers(picked)
+                if long:
+                    faults.append(("long-integer", len(long), int(rows[long[0]])))
             found[name] = Argument(rows, values)
         return found
 
@@ -257,87 +254,11 @@ def _converted(raw: msgspec.Raw, kind: Any) -> Any:
         return None
 
 
-def _copies(texts: list[msgspec.Raw]) -> list[bytes]:
-    """Return the texts as bytes. JSON holds no zero byte, and one join and split beats many calls of ``bytes``."""
-    return b"\0".join(texts).split(b"\0")
-
-
-def _transposed(names: Iterable[str], rows: Iterable[Any]) -> dict[str, tuple[Any, ...]]:
-    """Return the fields of structs as columns."""
-    columns = tuple(zip(*map(astuple, rows), strict=True))
-    return {name: columns[place] if columns else () for place, name in enumerate(names)}
-
-
-def _present(cells: Sequence[Any]) -> NDArray[np.bool_]:
-    return np.fromiter(map(is_not, cells, repeat(None)), np.bool_, len(cells))
-
-
-def _identities(ids: tuple[_Scalar, ...], others: tuple[Any, ...]) -> Sequence[_Scalar]:
-    """Return the ids of events: ``id``, else the local or global part of ``id2``."""
-    if others.count(None) == len(others):
-        return ids
-    return [
-        (other.globally if other.local is None else other.local) if one is None and other is not None else one
-        for one, other in zip(ids, others, strict=True)
-    ]
-
-
-@overload
-def _whole(number: int | str | float) -> int | str: ...
-@overload
-def _whole(number: None) -> None: ...
-def _whole(number: _Scalar) -> int | str | None:
-    """Return an id that a writer gave as ``1.0`` as the integer it is."""
-    if isinstance(number, float):
-        return int(number) if number.is_integer() else repr(number)
-    return number
-
-
 def _value_of(args: object) -> object:
     """Return what a metadata event says: the only argument's value, or all of them."""
     if isinstance(args, dict) and len(args) == 1:
         return next(iter(args.values()))
     return args
-
-
-def _integers(values: list[Any], rows: NDArray[np.int32], faults: list[tuple[str, int, int]]) -> NDArray[np.int64]:
-    if set(map(type, values)) == {int}:
-        try:
-            return np.array(values, np.int64)
-        except OverflowError:
-            pass
-    whole = [_integer(value) for value in values]
-    long = [place for place, value in enumerate(whole) if not -(2**63) <= value < 2**63]
-    if long:
-        faults.append(("long-integer", len(long), int(rows[long[0]])))
-        for place in long:
-            whole[place] = -1
-    return np.array(whole, np.int64)
-
-
-def _integer(value: Any) -> int:
-    if isinstance(value, str):
-        if _INTEGER.match(value) and len(value) < 400:
-            return int(value)
-        return int(value, 16) if _HEX.match(value) and len(value) < 400 else -1
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else -1
-    return int(value)
-
-
-def _reals(values: list[Any]) -> NDArray[np.float64]:
-    """Read floats; NaN, which no analysis can meet in JSON, marks text that is no number."""
-    try:
-        return np.array(values, np.float64)
-    except (ValueError, OverflowError):
-        return np.array([_real(value) for value in values], np.float64)
-
-
-def _real(value: Any) -> float:
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return -1.0
 
 
 def _time_faults(

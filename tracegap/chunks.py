@@ -10,21 +10,19 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from tracegap.brackets import SPACE, TOKEN, end_of
 from tracegap.elements import MAX_ELEMENT, NOT_JSON, Elements
 from tracegap.errors import FormatError
 from tracegap.foreign import describe
+from tracegap.passage import NEAR, Passage
 from tracegap.problems import Problem, merge, problem
-from tracegap.salvage import end_of, mend
+from tracegap.salvage import mend
 from tracegap.source import Source
-from tracegap.window import Window
 
 CHUNK_BYTES = 1 << 20
 MAX_HEADER_VALUE = 1 << 20
 """Longer values of the header are left out."""
 
-_SPACE = b" \t\r\n"
-_NEAR = 1 << 16
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
 _KEY = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"\s*:\s*', re.DOTALL)
 _SCALAR = re.compile(rb"[^\s,\]}]+")
 _EVENTS = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -74,7 +72,7 @@ class Walk(Generic[T]):
         self.size = 0
         self._source, self._parse, self._chunk_bytes = source, parse, chunk_bytes
         self._header_bytes = header_bytes
-        self._window = Window(source)
+        self._passage = Passage(source)
         self._problems: list[Problem] = []
         self._count = 0
         self._events = ""
@@ -82,33 +80,33 @@ class Walk(Generic[T]):
     @property
     def problems(self) -> tuple[Problem, ...]:
         """What was met so far, merged by code."""
-        return merge([*self._window.stream.problems, *self._problems])
+        return merge([*self._passage.stream.problems, *self._problems])
 
     def __iter__(self) -> Generator[T, None, None]:
         try:
             yield from self._whole()
         finally:
-            self._window.close()
+            self._passage.close()
 
     def _whole(self) -> Iterator[T]:
-        window = self._window
-        first = window.skip(_SPACE + b"\0")
-        beginning = window.text[window.at : window.at + 4096]
+        passage = self._passage
+        first = passage.skip(SPACE + b"\0")
+        beginning = passage.text[passage.at : passage.at + 4096]
         if first == b"[":
             self.bare = True
-            window.at += 1
+            passage.at += 1
             yield from self._array()
         elif first == b"{" and self._is_line():
             self.bare = True
-            self._note("json-lines", window.offset)
+            self._note("json-lines", passage.offset)
             yield from self._array(lines=True)
         elif first == b"{":
-            window.at += 1
+            passage.at += 1
             yield from self._object()
         if not self._count:
             raise FormatError(f"{self._source.name}: {describe(beginning, self.header, self._events)}")
         self._trailing()
-        self.size = window.offset
+        self.size = passage.offset
         if self.truncated:
             self._note("truncated-trace", self.size)
 
@@ -117,7 +115,7 @@ class Walk(Generic[T]):
 
     def _array(self, *, lines: bool = False) -> Iterator[T]:
         self._events = "["
-        elements = Elements(self._window, self._parse, chunk_bytes=self._chunk_bytes, lines=lines)
+        elements = Elements(self._passage, self._parse, chunk_bytes=self._chunk_bytes, lines=lines)
         try:
             for value in elements:
                 self._count += len(value)
@@ -128,11 +126,11 @@ class Walk(Generic[T]):
 
     def _is_line(self) -> bool:
         """Whether the object here is an event itself, and so the file one event a line."""
-        window = self._window
-        window.fill(self._chunk_bytes)
-        end = end_of(window.text, window.at)
+        passage = self._passage
+        passage.fill(self._chunk_bytes)
+        end = end_of(passage.text, passage.at)
         try:
-            first = msgspec.json.decode(window.text[window.at : end]) if end else {}
+            first = msgspec.json.decode(passage.text[passage.at : end]) if end else {}
         except NOT_JSON:
             return False
         return "ph" in first and "traceEvents" not in first
@@ -141,17 +139,17 @@ class Walk(Generic[T]):
 
     def _object(self) -> Iterator[T]:
         """Read the members of the top-level object, whose brace is behind us."""
-        window = self._window
-        while letter := window.skip(_SPACE + b","):
+        passage = self._passage
+        while letter := passage.skip(SPACE + b","):
             if letter == b"}":
-                window.at += 1
+                passage.at += 1
                 return
-            start = window.offset
+            start = passage.offset
             key = self._key()
-            if key == "traceEvents" and window.skip(_SPACE) == b"[":
+            if key == "traceEvents" and passage.skip(SPACE) == b"[":
                 if self._events == "[":
                     self._note("repeated-events", start)
-                window.at += 1
+                passage.at += 1
                 yield from self._array()
                 continue
             value = None if key is None else self._value()
@@ -165,12 +163,12 @@ class Walk(Generic[T]):
         self.truncated = True
 
     def _key(self) -> str | None:
-        window = self._window
-        window.fill(_NEAR)
-        match = _KEY.match(window.text, window.at)
+        passage = self._passage
+        passage.fill(NEAR)
+        match = _KEY.match(passage.text, passage.at)
         if match is None:
             return None
-        window.at = match.end()
+        passage.at = match.end()
         return match[1].decode("utf-8", "replace")
 
     def _keep(self, key: str, value: bytes, start: int) -> None:
@@ -189,19 +187,19 @@ class Walk(Generic[T]):
 
     def _search_events(self, start: int) -> bool:
         """Go to ``"traceEvents": [`` behind byte `start`, where the members make no sense; False if there is none."""
-        window = self._window
-        window.seek(start)
+        passage = self._passage
+        passage.seek(start)
         while True:
-            window.fill(self._chunk_bytes)
-            match = _EVENTS.search(window.text, window.at)
+            passage.fill(self._chunk_bytes)
+            match = _EVENTS.search(passage.text, passage.at)
             if match:
                 self._note("damaged-header", start)
-                window.at = match.start()
+                passage.at = match.start()
                 return True
-            if window.ended:
+            if passage.ended:
                 break
-            window.at = max(window.at + 1, len(window.text) - _NEAR)
-        window.at = len(window.text)
+            passage.at = max(passage.at + 1, len(passage.text) - NEAR)
+        passage.at = len(passage.text)
         if self._count:
             self._note("damaged-header", start)
         self.truncated = True
@@ -209,51 +207,51 @@ class Walk(Generic[T]):
 
     def _value(self) -> bytes | None:
         """Read a value; empty if it is longer than wanted, None if it has no end."""
-        window = self._window
-        letter = window.skip(_SPACE)
-        window.fill(_NEAR)
+        passage = self._passage
+        letter = passage.skip(SPACE)
+        passage.fill(NEAR)
         if letter not in (b"{", b"[", b'"'):
-            match = _SCALAR.match(window.text, window.at)
-            window.at = match.end() if match else window.at
+            match = _SCALAR.match(passage.text, passage.at)
+            passage.at = match.end() if match else passage.at
             return match[0] if match else None
-        start = window.offset
+        start = passage.offset
         depth = 0
-        at = window.offset
+        at = passage.offset
         while True:
             stuck = False
-            for token in _TOKEN.finditer(window.text, at - window.base):
+            for token in TOKEN.finditer(passage.text, at - passage.base):
                 letter = token[0]
                 if letter == b'"':
-                    at, stuck = window.base + token.start(), True
+                    at, stuck = passage.base + token.start(), True
                     break
-                at = window.base + token.end()
+                at = passage.base + token.end()
                 depth += (letter in b"{[") - (letter in b"}]")
                 if depth == 0:
-                    window.at = at - window.base
-                    begin = start - window.base
-                    return window.text[begin : window.at] if begin >= 0 and at - start <= self._header_bytes else b""
-            if window.ended or (stuck and window.base + len(window.text) - at > MAX_ELEMENT):
+                    passage.at = at - passage.base
+                    begin = start - passage.base
+                    return passage.text[begin : passage.at] if begin >= 0 and at - start <= self._header_bytes else b""
+            if passage.ended or (stuck and passage.base + len(passage.text) - at > MAX_ELEMENT):
                 return None
-            at = at if stuck else window.base + len(window.text)
+            at = at if stuck else passage.base + len(passage.text)
             if at - start > self._header_bytes:
-                window.at = at - window.base
-            window.grow(self._chunk_bytes)
+                passage.at = at - passage.base
+            passage.grow(self._chunk_bytes)
 
     def _trailing(self) -> None:
         """Say what stands behind the document."""
-        window = self._window
-        window.skip(_SPACE)
-        start = window.offset
-        letter = window.skip(_SPACE + b"\0")
+        passage = self._passage
+        passage.skip(SPACE)
+        start = passage.offset
+        letter = passage.skip(SPACE + b"\0")
         if not letter:
-            if window.offset > start:
+            if passage.offset > start:
                 self._note("trailing-nul", start)
             return
-        start, events = window.offset, 0
-        while window.fill(1):
-            window.fill(self._chunk_bytes)
-            events += len(re.findall(rb'"ph"\s*:', window.text[window.at :]))
-            window.at = len(window.text)
+        start, events = passage.offset, 0
+        while passage.fill(1):
+            passage.fill(self._chunk_bytes)
+            events += len(re.findall(rb'"ph"\s*:', passage.text[passage.at :]))
+            passage.at = len(passage.text)
         if events:
             self._note("second-document", start, events)
         else:

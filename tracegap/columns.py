@@ -44,9 +44,21 @@ class Columns:
     TypeError: Spans.end: want int64[2], got float64[1]
     """
 
+    @classmethod
+    @cache
+    def _schema(cls) -> tuple[tuple[str, np.dtype[Any]], ...]:
+        """Return the columns' names and dtypes."""
+        hints = get_type_hints(cls, include_extras=True)
+        return tuple(
+            (field.name, dtype)
+            for field in fields(cls)
+            for dtype in get_args(hints[field.name])[1:2]
+            if isinstance(dtype, np.dtype)
+        )
+
     def __post_init__(self) -> None:
         length: int | None = None
-        for name, dtype in _schema(type(self)):
+        for name, dtype in self._schema():
             array = getattr(self, name)
             if length is None and isinstance(array, np.ndarray):
                 length = len(array)
@@ -56,27 +68,16 @@ class Columns:
             array.flags.writeable = False
 
     def __len__(self) -> int:
-        return len(getattr(self, _schema(type(self))[0][0]))
+        return len(getattr(self, self._schema()[0][0]))
 
     def take(self, rows: NDArray[Any]) -> Self:
         """Return the table of the given rows (integer positions or a boolean mask), in that order."""
-        columns = dict(_schema(type(self)))
+        columns = dict(self._schema())
         values = {
             field.name: getattr(self, field.name)[rows] if field.name in columns else getattr(self, field.name)
             for field in fields(self)
         }
         return type(self)(**values)
-
-
-@cache
-def _schema(table: type) -> tuple[tuple[str, np.dtype[Any]], ...]:
-    hints = get_type_hints(table, include_extras=True)
-    return tuple(
-        (field.name, dtype)
-        for field in fields(table)
-        for dtype in get_args(hints[field.name])[1:2]
-        if isinstance(dtype, np.dtype)
-    )
 
 
 def row_by_row(*columns: NDArray[Any]) -> Iterator[tuple[Any, ...]]:

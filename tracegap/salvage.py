@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from tracegap.brackets import end_of
+
 MAX_DEPTH = 200
 """What is nested deeper is left out."""
 
@@ -24,7 +26,6 @@ _AFTER_MEMBER = re.compile(
 )
 _NEXT_MEMBER = re.compile(rb"\s*,\s*" + _QUOTED_KEY)
 _AFTER_ITEM = re.compile(rb'\s*(?:\]|,\s*(?:["\[{\d\-tfnNI]|\]))')
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\]]', re.DOTALL)
 _BAD_ESCAPE = re.compile(rb'(?<!\\)(?:\\\\)*\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _SURROGATES = re.compile(
@@ -43,28 +44,6 @@ class Mended(NamedTuple):
     text: bytes
     end: int
     codes: tuple[str, ...]
-
-
-def end_of(text: bytes, start: int, stop: int | None = None) -> int | None:
-    """Return where the object or list that starts at `start` ends, None if it does not before `stop`.
-
-    Examples
-    --------
-    >>> end_of(b'[{"a}": [1]}, 2]', 1)
-    12
-    """
-    depth = 0
-    for token in _TOKEN.finditer(text, start, len(text) if stop is None else stop):
-        letter = token[0]
-        if letter in b"{[":
-            depth += 1
-        elif letter in b"}]":
-            depth -= 1
-            if depth <= 0:
-                return token.end()
-        elif letter == b'"':
-            return None
-    return None
 
 
 def mend(text: bytes, start: int, stop: int) -> Mended | None:

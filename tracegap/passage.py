@@ -1,11 +1,17 @@
-"""A window that moves over the text of a source: the part in memory, and where it stands."""
+"""The passage of a source's text that is in memory, and where it stands: what the reading of a file moves along.
+
+In: a `Source`. Out: its bytes, as many as were asked for. Not looked at here: what they say.
+"""
 
 from tracegap.source import Source
+
+NEAR = 1 << 16
+"""Bytes ahead in which a short thing is looked for: a key, a sound event, the bracket that ends an array."""
 
 _STRIDE = 64
 
 
-class Window:
+class Passage:
     """``text[at:]`` is what comes next; the byte at ``text[0]`` is byte `base` of the whole.
 
     Attributes
@@ -13,8 +19,9 @@ class Window:
     text : bytes
     at : int
     base : int
+        Places in `text` are counted from here.
     ended : bool
-        Whether nothing follows the window.
+        Whether nothing follows the passage.
     """
 
     def __init__(self, source: Source) -> None:
@@ -37,7 +44,7 @@ class Window:
         return self.base + self.at
 
     def fill(self, size: int) -> bool:
-        """Have `size` bytes from here in the window; False when the text ends before. May move `text` and `at`."""
+        """Have `size` bytes from here in the passage; False when the text ends before. May move `text` and `at`."""
         have = len(self.text) - self.at
         if have >= size or self.ended:
             return have >= size
@@ -60,7 +67,7 @@ class Window:
         return len(self.text) - self.at > before
 
     def seek(self, offset: int) -> None:
-        """Go to a place in the text; one that has left the window is read again from the beginning."""
+        """Go to a place in the text; one that the passage has left behind is read again from the beginning."""
         if offset < self.base:
             self._restart()
         while offset > self.base + len(self.text) and not self.ended:
