@@ -225,7 +225,8 @@ def _latest(rows: Rows, at: NDArray[np.int64], length: NDArray[np.int64], times:
     latest = np.full(len(times) + 1, never)
     np.maximum.at(latest, np.searchsorted(times, at), at)
     latest = np.maximum.accumulate(latest[:-1])
-    near = np.flatnonzero(np.isin(at, latest))  # sorting these few is all that ties need
+    # Few end or start at the latest of their moments, and sorting these is all that ties need.
+    near = np.flatnonzero(np.append(latest, never)[np.searchsorted(latest, at)] == at)
     order = near[np.lexsort((length[near], at[near]))]
     place = np.searchsorted(at[order], latest, side="right") - 1
     found: Rows = np.where(latest > never, np.append(rows[order], -1)[place], -1)

@@ -265,5 +265,5 @@ def replayed(model: Model, measured: Measured, scale: NDArray[np.float64]) -> in
     factor = np.append(scale, 1.0)[owner]
     weight = schedule.weights(dag.graph, dag.binding)
     weight = weight - np.rint(dag.graph.edges.lag * (1.0 - factor)).astype(np.int64)
-    time = schedule.replay(schedule.contract(dag.graph), weight, dag.graph.time)
+    time = schedule.replay(dag.plan, weight, dag.graph.time)
     return int(time[dag.end] - time[dag.source])

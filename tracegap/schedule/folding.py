@@ -59,6 +59,8 @@ class Plan:
         Edges into heads, rows of the graph's; links, from the segment before in the sequence, first, then the others, each by target.
     source : int32[c]
         The place of each edge's source.
+    origin : int32[c]
+        The place of the head that each edge's source follows.
     target : int32[c]
         The head that each edge leads to.
     links : int
@@ -73,6 +75,7 @@ class Plan:
     first: NDArray[np.int32]
     edge: NDArray[np.int32]
     source: NDArray[np.int32]
+    origin: NDArray[np.int32]
     target: NDArray[np.int32]
     links: int
     runs: tuple[Run, ...]
@@ -102,14 +105,17 @@ def fold(size: int, nodes: NDArray[np.int32], source: NDArray[np.int32], target:
     edge, to = edge[by_target], number[to[by_target]]
     links = int(np.count_nonzero(linked))
     outer = to[links:]
+    head, first = number[segment], np.flatnonzero(follow < 0).astype(np.int32)[order]
+    leaves = place[source[edge]]
     return Plan(
         nodes=nodes,
         place=place,
         follow=np.maximum(follow, 0),
-        head=number[segment],
-        first=np.flatnonzero(follow < 0).astype(np.int32)[order],
+        head=head,
+        first=first,
         edge=edge,
-        source=place[source[edge]],
+        source=leaves,
+        origin=first[head[leaves]],
         target=to,
         links=links,
         runs=_with_edges(runs, number, outer),
@@ -231,7 +237,7 @@ def _totals(plan: Plan, weight: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def _lengths(plan: Plan, weight: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distance from the head before it to the target of each edge into a head."""
-    return total[plan.source] - total[plan.first[plan.head[plan.source]]] + weight[plan.edge]
+    return total[plan.source] - total[plan.origin] + weight[plan.edge]
 
 
 def _moments(plan: Plan, lengths: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
