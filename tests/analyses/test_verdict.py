@@ -132,6 +132,15 @@ def test_what_is_not_recorded_bounds_nothing() -> None:
     assert bound_of([Share("unattributed", "unattributed", 1.0)]) == "unknown"
 
 
+def test_work_off_the_path_that_has_no_name_is_not_spoken_of() -> None:
+    trace = Trace()
+    main = trace.thread()
+    main.step(0, 0, 1_000)
+    main.op("aten::mm", 0, 1_000)
+    del trace.thread(2).op("aten::add", 0, 900)["name"]
+    assert "leave-it" not in [finding.code for finding in verdict_of(trace).findings]
+
+
 def test_work_off_the_path_is_left_alone() -> None:
     trace = Trace()
     main, stream, copies = trace.thread(), trace.stream(7), trace.stream(8)

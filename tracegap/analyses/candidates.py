@@ -334,7 +334,8 @@ def _off_path(model: Model, results: Mapping[str, Any]) -> Iterator[Candidate]:
     """Yield the name off the path that takes most, if it looks worth the trouble."""
     found: CriticalPath | None = results.get("critical_path")
     first = found.off_path[0] if found is not None and found.off_path else None
-    if first is None or first.duration_ns < TEMPTING * model.window.wall:
+    # Work without a name is in no list of names, and nobody could be told to leave it.
+    if first is None or not first.name or first.duration_ns < TEMPTING * model.window.wall:
         return
     yield Candidate(
         code="leave-it",
