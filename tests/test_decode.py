@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracegap import decode
-from tracegap.errors import FormatError, LossError
+from tracegap.errors import FormatError
 from tracegap.events import NO_TIME, ArgType, Events, Thread
 from tracegap.source import Source, open_source
 
@@ -214,14 +214,6 @@ def test_metadata_alone_is_a_trace_without_times(tmp_path: Path) -> None:  # B07
     events = read(tmp_path, [{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}}] * 2)
     assert events.start.tolist() == [NO_TIME, NO_TIME]
     assert events.problems == ()
-
-
-def test_strict_takes_a_sound_file_and_refuses_a_repaired_one(tmp_path: Path) -> None:
-    assert len(decode.decode(source(tmp_path, b"\n[{}]\n"), {}, strict=True)) == 1
-    with pytest.raises(LossError, match=r"trace.json: stray-comma × 1 \(first at byte 4\).*without --strict"):
-        decode.decode(source(tmp_path, b"[{},]"), {}, strict=True)
-    with pytest.raises(LossError, match="truncated-trace"):
-        decode.decode(source(tmp_path, b"[{}"), {}, strict=True)
 
 
 def test_memory_is_bounded_by_columns_not_by_text(tmp_path: Path) -> None:  # B68

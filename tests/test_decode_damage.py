@@ -12,6 +12,7 @@ from tracegap import decode
 from tracegap.errors import LossError, TracegapError
 from tracegap.events import NO_TIME, ArgType, Events
 from tracegap.source import open_source
+from tracegap.strictness import refuse
 
 ARGS = {"correlation": ArgType.INT, "key": ArgType.TEXT}
 A = b'{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":2}'
@@ -67,7 +68,7 @@ def test_damaged_name_is_mended_and_counted_where_it_is(tmp_path: Path, name: by
     assert code in found(events)
     assert found(events)[code] == (1, "byte 55")
     with pytest.raises(LossError, match=r"byte 55"):
-        decode.decode(open_source(tmp_path / "trace.json"), ARGS, strict=True)
+        refuse("trace.json", events.problems)
 
 
 @pytest.mark.parametrize(

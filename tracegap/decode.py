@@ -6,7 +6,7 @@ Not looked at here: what events mean, and which B belongs to which E (`tracegap.
 """
 
 import gc
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from contextlib import closing, contextmanager
 from itertools import chain, islice
 from typing import Any
@@ -18,20 +18,12 @@ from numpy.typing import NDArray
 from tracegap.blocks import RARE, Block, BlockParser
 from tracegap.chunks import CHUNK_BYTES, Walk
 from tracegap.dialects import Head
-from tracegap.errors import LossError
 from tracegap.events import ArgType, Argument, Events
-from tracegap.problems import Problem, Severity, merge, problem
+from tracegap.problems import Problem, merge, problem
 from tracegap.source import Source
 
 HEAD_EVENTS = 1000
-
-REPAIRS = frozenset(
-    (
-        "repeated-events", "stray-comma", "missing-comma", "bare-quote", "doubled-quotes", "missing-quote", "bare-value",
-        "not-a-number", "control-byte", "invalid-escape", "bad-utf8", "lone-surrogate", "odd-arguments", "long-integer",
-    )
-)  # fmt: skip
-"""Problems that cost nothing that we know of, and that ``strict`` forbids all the same."""
+"""What of a file the dialects are shown."""
 
 _objects = msgspec.json.Decoder(list[Any])
 
@@ -62,9 +54,7 @@ def iterate(source: Source, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[dict[
         yield from chunk
 
 
-def decode(
-    source: Source, args: Mapping[str, ArgType], *, strict: bool = False, chunk_bytes: int = CHUNK_BYTES
-) -> Events:
+def decode(source: Source, args: Mapping[str, ArgType], *, chunk_bytes: int = CHUNK_BYTES) -> Events:
     """Read all events of a file into columns.
 
     Parameters
@@ -72,8 +62,6 @@ def decode(
     source : Source
     args : mapping of str to ArgType
         The arguments to keep, by their name in the file.
-    strict : bool
-        Make any loss or repair an error.
     chunk_bytes : int
         How much text is parsed in one go.
 
@@ -83,8 +71,6 @@ def decode(
         The bytes cannot be had, or are over the size guard.
     FormatError
         They are no trace, or no event is in it; the message says what the file is.
-    LossError
-        With `strict`, when something was repaired, skipped or cut off.
     """
     parser = BlockParser(args)
     walk = Walk(source, parser.parse, chunk_bytes=chunk_bytes)
@@ -92,9 +78,6 @@ def decode(
     with _collector_paused():
         for block in walk:
             gathered.add(block)
-    problems = merge([*walk.problems, *gathered.problems])
-    if strict:
-        _refuse(source, problems)
     threads = parser.threads()
     return Events(
         **gathered.columns(),
@@ -106,7 +89,7 @@ def decode(
         metadata={(name, threads[thread]): value for name, thread, value in gathered.metadata()},
         header=walk.header,
         size=walk.size,
-        problems=problems,
+        problems=merge([*walk.problems, *gathered.problems]),
         truncated=walk.truncated,
         origin=parser.origin,
     )
@@ -126,17 +109,6 @@ def _collector_paused() -> Iterator[None]:
 
 def _dicts(text: bytes) -> list[dict[str, Any]]:
     return [event for event in _objects.decode(text) if isinstance(event, dict)]
-
-
-def _refuse(source: Source, problems: Iterable[Problem]) -> None:
-    worst = [one for one in problems if one.severity is Severity.LOSS or one.code in REPAIRS]
-    if worst:
-        first = worst[0]
-        where = f" (first at {first.example})" if first.example else ""
-        raise LossError(
-            f"{source.name}: {first.code} × {first.count}{where}, with {len(worst)} kinds of damage in all; "
-            "read it without --strict to see what can be salvaged"
-        )
 
 
 _COLUMNS: Mapping[str, type[np.generic]] = {

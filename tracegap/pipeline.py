@@ -14,15 +14,16 @@ from typing import Any, BinaryIO
 import tracegap
 from tracegap import analyses, dag, dataedges, decode, dialects, events, facts, graphs, overlay, scenarios
 from tracegap.analyses import Model, utilisation
-from tracegap.errors import FormatError, LossError, UsageError
+from tracegap.errors import FormatError, UsageError
 from tracegap.events import Events
 from tracegap.extent import choose_window
 from tracegap.hardware import read_hardware
 from tracegap.median_step import chart
-from tracegap.problems import Severity, merge
+from tracegap.problems import merge
 from tracegap.renderers import renderer
 from tracegap.report import Report
 from tracegap.source import MAX_BYTES, Source, open_source
+from tracegap.strictness import refuse
 from tracegap.timeline import Timeline, build
 
 
@@ -59,7 +60,7 @@ def load(
     FormatError
         When they are no trace, or hold no timed slice.
     LossError
-        When `strict`, and something was lost.
+        When `strict`, and something was lost or repaired.
     UsageError
         When `dialect` is unknown, `step_name` fits nothing, or `model` is no model of this trace.
     """
@@ -354,7 +355,7 @@ def _read(source: Source, *, dialect: str | None, step_name: str | None, strict:
     except FormatError as error:
         raise FormatError(f"{source.name}: {error}") from error
     if strict:
-        _refuse_loss(source.name, timeline)
+        refuse(source.name, timeline.problems)
     file = {"source": source.name, "sha256": source.sha256, "bytes": source.packed_size, "events": len(read)}
     return read, replace(timeline, file=file)
 
@@ -371,10 +372,3 @@ def _tool(command: Sequence[str]) -> dict[str, str]:
         if command
         else {"version": tracegap.__version__}
     )
-
-
-def _refuse_loss(name: str, timeline: Timeline) -> None:
-    losses = [one for one in timeline.problems if one.severity is Severity.LOSS]
-    if losses:
-        told = ", ".join(f"{one.count} × {one.code}" for one in losses)
-        raise LossError(f"{name}: strict reading refuses {told}; see tracegap explain {losses[0].code}")
