@@ -68,3 +68,23 @@ def test_touching_intervals_are_one_and_empty_ones_none() -> None:
 def test_lengths_beyond_the_reach_of_float64_stay_exact() -> None:
     long = 2**60 + 1
     assert intervals.total(intervals.union(np.array([0, long + 2]), np.array([long, long + 3]))) == long + 1
+
+
+@given(spans, st.lists(st.integers(-2, 45)))
+def test_holding_finds_the_interval_that_each_time_lies_in(a: list[tuple[int, int]], times: list[int]) -> None:
+    sets = made(a)
+    found = intervals.holding(sets, np.array(times, np.int64)).tolist()
+    bounds = list(zip(sets.start.tolist(), sets.end.tolist(), strict=True))
+    assert found == [
+        next((row for row, (start, end) in enumerate(bounds) if start <= time < end), -1) for time in times
+    ]
+
+
+@given(spans, st.lists(st.integers(-2, 45)))
+def test_cutting_leaves_the_time_as_it_is_and_no_moment_inside_a_piece(a: list[tuple[int, int]], at: list[int]) -> None:
+    sets = made(a)
+    row, pieces = intervals.cut(sets, np.array(at, np.int64))
+    assert inside(pieces) == points(a)
+    assert intervals.total(pieces) == len(points(a))
+    assert row.tolist() == intervals.holding(sets, pieces.start).tolist()
+    assert not any(start < moment < end for start, end in zip(*pieces, strict=True) for moment in at)

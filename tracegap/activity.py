@@ -7,6 +7,7 @@ in `DEVICE_PRECEDENCE`, then the earlier start.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from tracegap.charges import Charge
 from tracegap.columns import Columns, Int32, Int64, UInt8
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind, Role
-from tracegap.timeline import Timeline
+from tracegap.timeline import Timeline, Window
 
 Rows = NDArray[np.intp]
 
@@ -75,6 +76,12 @@ def overlapping(timeline: Timeline, start: int, end: int) -> NDArray[np.bool_]:
     inside = (slices.start < end) & ((slices.end > start) | (slices.start >= start))
     marked: NDArray[np.bool_] = inside & slices.plausible
     return marked
+
+
+def covered(timeline: Timeline, rows: NDArray[Any], window: Window) -> Intervals:
+    """Return the time in the window that slices cover together; `rows` are row numbers or a mask."""
+    slices = timeline.slices
+    return intervals.clip(intervals.union(slices.start[rows], slices.end[rows]), window.start, window.end)
 
 
 def busy_by_track(timeline: Timeline, start: int, end: int) -> tuple[NDArray[np.int32], Intervals]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracegap import schedule
 from tracegap.dag import Dag
-from tracegap.kinds import CONTEXT, Role
+from tracegap.kinds import CONTEXT, Role, is_any
 from tracegap.timeline import Timeline
 
 MOST = 32
@@ -33,7 +33,7 @@ def spread(timeline: Timeline, marks: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """
     slices = timeline.slices
     out = marks.copy()
-    context = np.flatnonzero(np.isin(slices.kind, CONTEXT) & (slices.context >= 0))
+    context = np.flatnonzero(is_any(slices.kind, CONTEXT) & (slices.context >= 0))
     while len(context):  # one pass a depth of the context
         more = out[context] | out[slices.context[context]]
         context_changed = more != out[context]

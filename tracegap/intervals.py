@@ -155,6 +155,37 @@ def covered(intervals: Intervals, times: Times) -> Times:
     return measured
 
 
+def holding(intervals: Intervals, times: Times) -> NDArray[np.intp]:
+    """Return which interval each of the times lies in: int[n], −1 for none. They need be ascending and apart, and may touch.
+
+    Examples
+    --------
+    >>> holding(union(np.array([2, 6]), np.array([4, 9])), np.array([0, 3, 4, 6])).tolist()
+    [-1, 0, -1, 1]
+    """
+    place = np.searchsorted(intervals.start, times, side="right") - 1
+    inside = (place >= 0) & (times < np.append(intervals.end, 0)[place])
+    return np.where(inside, place, -1)
+
+
+def cut(intervals: Intervals, moments: Times) -> tuple[NDArray[np.intp], Intervals]:
+    """Cut intervals, ascending and apart or touching, at the moments inside them; return the row of each piece, and the pieces.
+
+    Examples
+    --------
+    >>> row, pieces = cut(Intervals(np.array([0, 5]), np.array([5, 9])), np.array([7, 2, 5]))
+    >>> row.tolist(), pieces.start.tolist(), pieces.end.tolist()
+    ([0, 0, 1, 1], [0, 2, 5, 7], [2, 5, 7, 9])
+    """
+    at = holding(intervals, moments)
+    inside = at >= 0
+    inside[inside] = moments[inside] > intervals.start[at[inside]]
+    start = np.sort(np.concatenate((intervals.start, moments[inside])), kind="stable")
+    start = start[np.diff(start, prepend=start[:1] - 1) > 0]
+    row = np.searchsorted(intervals.start, start, side="right") - 1
+    return row, Intervals(start, np.minimum(np.append(start[1:], intervals.end[-1:]), intervals.end[row]))
+
+
 _IN_A, _IN_B = 1, 2
 
 

@@ -49,8 +49,8 @@ class Role(IntEnum):
 CONTEXT = (Kind.STEP, Kind.ANNOTATION, Kind.FRAME)
 """Kinds that nest in the context layer: they say where work belongs and are not work."""
 
-HOST_WORK = (Kind.OP, Kind.RUNTIME, Kind.SYNC, Kind.INPUT, Kind.OTHER)
-"""Kinds that nest in the work lanes of a host track."""
+CALLS = (Kind.RUNTIME, Kind.SYNC)
+"""Kinds of API calls on a host."""
 
 DEVICE_WORK = (Kind.KERNEL, Kind.COMM, Kind.COPY)
 """Kinds that make a device busy."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tracegap.activity import Rows, device_rows, enclosing, operator_of
 from tracegap.columns import Bool, Columns, Int32, Int64
-from tracegap.kinds import Kind
+from tracegap.kinds import CALLS, Kind, is_any
 from tracegap.shapes import MATRIX, Priced, find_calls, price
 from tracegap.timeline import Timeline, Window
 
@@ -247,7 +247,7 @@ def _host_work(
     whole = modelled[call[rows]]
     duration = np.where(whole, length[rows], length[rows] - below[rows])
     handing = np.zeros(len(slices), np.bool_)
-    calls = np.flatnonzero((slices.kind == Kind.RUNTIME) | (slices.kind == Kind.SYNC))
+    calls = np.flatnonzero(is_any(slices.kind, CALLS))
     handing[top[calls][top[calls] >= 0]] = True
     return Work(
         rows.astype(np.int32), call[rows], np.full(len(rows), HOST, np.int32), duration, ~(whole & handing[rows])

@@ -8,8 +8,18 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """``finish`` int64[steps, stages]: when each stage of each step ends, from 0 · ``wall``: when the last one does, ns ·
-    ``steady``: the step time once the pipeline is full, ns · ``bottleneck``: the stage that sets it.
+    """What a pipeline takes.
+
+    Attributes
+    ----------
+    finish : int64[steps, stages]
+        When each stage of each step ends, in ns from 0.
+    wall : int
+        When the last one ends, ns.
+    steady : int
+        The step time once the pipeline is full, ns.
+    bottleneck : int
+        The stage that sets it.
     """
 
     finish: NDArray[np.int64]

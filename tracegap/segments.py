@@ -15,7 +15,7 @@ from tracegap.columns import Bool, Columns, Int32, Int64, UInt8
 from tracegap.dag import Dag
 from tracegap.edges import Cause
 from tracegap.edges.scene import named
-from tracegap.kinds import Kind, Role
+from tracegap.kinds import CALLS, Kind, Role, is_any
 from tracegap.timeline import Timeline
 
 TIGHT = 100_000
@@ -128,7 +128,7 @@ def work_charges(timeline: Timeline) -> NDArray[np.uint8]:
         table[kind] = charge
     slices = timeline.slices
     charges = table[slices.kind]
-    calls = np.flatnonzero(np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC))).astype(np.int32)
+    calls = np.flatnonzero(is_any(slices.kind, CALLS)).astype(np.int32)
     memory = named(timeline, calls, manages_memory)
     charges[calls[memory]] = Charge.ALLOCATOR
     return charges
@@ -219,18 +219,11 @@ def overlay(segments: Segments, spans: intervals.Intervals, *, over: tuple[Charg
     if not len(spans.start) or not open_.any():
         return segments
     pieces = cut(segments, np.concatenate(spans))
-    place = np.searchsorted(spans.start, pieces.start, side="right") - 1
-    inside = (place >= 0) & (pieces.start < spans.end[place]) & np.isin(pieces.charge, over)
+    inside = (intervals.holding(spans, pieces.start) >= 0) & np.isin(pieces.charge, over)
     return replace(pieces, charge=np.where(inside, np.uint8(charge), pieces.charge).astype(np.uint8))
 
 
 def cut(segments: Segments, moments: NDArray[np.int64]) -> Segments:
     """Cut segments in order of time at the given moments, as far as these lie inside one."""
-    at = np.searchsorted(segments.start, moments, side="right") - 1
-    splits = (at >= 0) & (moments > segments.start[at]) & (moments < segments.end[at])
-    start = np.sort(np.concatenate((segments.start, moments[splits])), kind="stable")
-    start = start[np.diff(start, prepend=start[:1] - 1) > 0]
-    row = np.searchsorted(segments.start, start, side="right") - 1
-    pieces = segments.take(row)
-    end = np.minimum(np.append(start[1:], segments.end[-1:]), pieces.end)
-    return replace(pieces, start=start, end=end)
+    row, pieces = intervals.cut(intervals.Intervals(segments.start, segments.end), moments)
+    return replace(segments.take(row), start=pieces.start, end=pieces.end)

@@ -16,7 +16,7 @@ from tracegap.columns import Bool, Columns, Int32, Int64, UInt8
 from tracegap.dialects import Marks
 from tracegap.errors import UsageError
 from tracegap.events import Events
-from tracegap.kinds import CONTEXT, Kind, Role, is_any
+from tracegap.kinds import CALLS, CONTEXT, Kind, Role, is_any
 from tracegap.problems import Problem, problem
 
 
@@ -129,7 +129,7 @@ def collect(
     on_host = (marks.tracks.role[used] == Role.HOST)[track]
     layer = _layers(kind, track, start, end, on_host)
     start, adopted = _adopted(kind, track, start, end, layer)
-    calls = is_any(kind, _CALLS)
+    calls = is_any(kind, CALLS)
     order = np.lexsort((calls, -end, start, layer, track)).astype(np.int32)
     rows = Rows(
         event=event[order],
@@ -190,9 +190,6 @@ def _processes(events: Events, marks: Marks) -> tuple[tuple[str, ...], NDArray[n
     return names, np.array(process, np.int32)
 
 
-_CALLS = (Kind.RUNTIME, Kind.SYNC)
-
-
 def _layers(
     kind: NDArray[np.uint8],
     track: NDArray[np.int32],
@@ -228,7 +225,7 @@ def _adopted(
 ) -> tuple[NDArray[np.int64], int]:
     """Return the starts, API calls that begin just before the operator that made them moved to its start, and how many."""
     moved = start.copy()
-    calls = np.flatnonzero(is_any(kind, _CALLS))
+    calls = np.flatnonzero(is_any(kind, CALLS))
     operators, bounds = _by_track(np.flatnonzero((kind == Kind.OP) & (layer == Layer.WORK)), track, start)
     adopted = 0
     for one in np.unique(track[calls]).tolist():

@@ -11,9 +11,8 @@ from tracegap.analyses.steps import median
 from tracegap.kinds import Kind
 from tracegap.timeline import Timeline, Window
 from tracegap.units import count, duration, ratio
+from tracegap.waste.dispatch import SHORT
 
-SHORT = 10_000
-"""ns: kernels shorter than this take about as long to launch as to run."""
 _OCCUPANCY = "est. achieved occupancy %"
 _BLOCKS = "blocks per SM"
 
@@ -64,9 +63,7 @@ def devices(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> list
         rows = rows[near[rows]]
         if not len(rows):
             continue
-        busy = intervals.total(
-            intervals.clip(intervals.union(slices.start[rows], slices.end[rows]), window.start, window.end)
-        )
+        busy = intervals.total(activity.covered(timeline, rows, window))
         kernels = rows[slices.kind[rows] != Kind.COPY]
         length = slices.end[kernels] - slices.start[kernels]
         total = int(length.sum())

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, segments
+from tracegap import activity, intervals, segments
 from tracegap.charges import Charge
 from tracegap.columns import Columns, Int32, Int64, UInt8
 from tracegap.dag import Dag
 from tracegap.edges import Cause
 from tracegap.intervals import Intervals
-from tracegap.kinds import CONTEXT, Kind
+from tracegap.kinds import CONTEXT, Kind, is_any
 from tracegap.segments import Segments
 from tracegap.timeline import Timeline
 
@@ -93,7 +93,7 @@ def _charges(timeline: Timeline, found: Segments) -> NDArray[np.uint8]:
 
 
 def _is_context(timeline: Timeline, rows: NDArray[np.int32]) -> NDArray[np.bool_]:
-    marked: NDArray[np.bool_] = (rows >= 0) & np.isin(timeline.slices.kind[rows], CONTEXT)
+    marked: NDArray[np.bool_] = (rows >= 0) & is_any(timeline.slices.kind[rows], CONTEXT)
     return marked
 
 
@@ -121,11 +121,8 @@ def _named(timeline: Timeline, found: Segments, name: NDArray[np.int32]) -> Piec
         mine = whole.take(untraced & (track == one))
         layer = activity.context_layer(timeline, one, int(mine.start[0]), int(mine.end[-1]))
         mine = _cut(mine, np.concatenate((layer.start, layer.end)))
-        place = np.searchsorted(layer.start, mine.start, side="right") - 1
-        inside = place >= 0
-        inside[inside] = mine.start[inside] < layer.end[place[inside]]
-        names = np.full(len(mine), -1, np.int32)
-        names[inside] = layer.name[place[inside]]
+        place = intervals.holding(Intervals(layer.start, layer.end), mine.start)
+        names = np.where(place >= 0, np.append(layer.name, np.int32(-1))[place], -1).astype(np.int32)
         parts.append(replace(mine, name=names))
     return _sorted(parts)
 
@@ -136,8 +133,7 @@ def _profiled(dag: Dag, pieces: Pieces) -> Pieces:
     if not len(spans.start):
         return pieces
     pieces = _cut(pieces, np.concatenate(spans))
-    place = np.searchsorted(spans.start, pieces.start, side="right") - 1
-    inside = (place >= 0) & (pieces.start < spans.end[place])
+    inside = intervals.holding(spans, pieces.start) >= 0
     rows = np.flatnonzero(dag.timeline.slices.kind == Kind.PROFILER)
     rows = rows[np.argsort(dag.timeline.slices.start[rows], kind="stable")]
     row = rows[np.maximum(np.searchsorted(dag.timeline.slices.start[rows], pieces.start, side="right") - 1, 0)]
@@ -150,12 +146,8 @@ def _profiled(dag: Dag, pieces: Pieces) -> Pieces:
 
 def _cut(pieces: Pieces, moments: NDArray[np.int64]) -> Pieces:
     """Cut pieces in order of time at the given moments, as far as these lie inside one."""
-    at = np.searchsorted(pieces.start, moments, side="right") - 1
-    splits = (at >= 0) & (moments > pieces.start[at]) & (moments < pieces.end[at])
-    start = np.sort(np.concatenate((pieces.start, moments[splits])), kind="stable")
-    start = start[np.diff(start, prepend=start[:1] - 1) > 0]
-    out = pieces.take(np.searchsorted(pieces.start, start, side="right") - 1)
-    return replace(out, start=start, end=np.minimum(np.append(start[1:], pieces.end[-1:]), out.end))
+    row, parts = intervals.cut(Intervals(pieces.start, pieces.end), moments)
+    return replace(pieces.take(row), start=parts.start, end=parts.end)
 
 
 def _sorted(parts: list[Pieces]) -> Pieces:

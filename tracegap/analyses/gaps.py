@@ -28,7 +28,7 @@ from tracegap.analyses.gap_results import TOP, DeviceGaps, Everything, Exposed, 
 from tracegap.analyses.gap_tables import TITLE, section
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
-from tracegap.kinds import Kind
+from tracegap.kinds import CALLS, Kind, is_any
 from tracegap.timeline import Timeline, Window
 
 __all__ = [
@@ -65,10 +65,7 @@ def run(model: Model) -> Gaps | None:
 
 def device_busy(timeline: Timeline, window: Window, device: int) -> Intervals:
     """Return when a device ran inside the window."""
-    rows = activity.device_rows(timeline, device)
-    return intervals.clip(
-        intervals.union(timeline.slices.start[rows], timeline.slices.end[rows]), window.start, window.end
-    )
+    return activity.covered(timeline, activity.device_rows(timeline, device), window)
 
 
 def idle_causes(model: Model, rows: Rows, idle: Intervals) -> dict[str, int]:
@@ -129,7 +126,7 @@ def _launches(timeline: Timeline, near: NDArray[np.bool_]) -> tuple[int, int]:
     launched = np.zeros(len(slices), np.bool_)
     launched[slices.launch[slices.launch >= 0]] = True
     names = slices.name[slices.launch[(slices.kind == Kind.KERNEL) & (slices.launch >= 0)]]
-    calls = near & np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC)) & np.isin(slices.name, names)
+    calls = near & is_any(slices.kind, CALLS) & np.isin(slices.name, names)
     return int(np.count_nonzero(calls)), int(np.count_nonzero(calls & ~launched))
 
 

@@ -225,10 +225,8 @@ def _open_at(timeline: Timeline, launch: NDArray[np.int32]) -> NDArray[np.intp]:
         parent = np.where(stages.parent[rows] >= 0, np.searchsorted(rows, stages.parent[rows]), -1)
         start, end, place = activity.innermost(stages.start[rows], stages.end[rows], depth[rows], parent)
         mine = np.flatnonzero((step >= 0) & (steps.track[step] == track))
-        time = slices.start[launch[mine]]
-        at = np.searchsorted(start, time, side="right") - 1
-        inside = (at >= 0) & (time < np.append(end, 0)[at])
-        found[mine[inside]] = rows[place[at[inside]]]
+        at = intervals.holding(intervals.Intervals(start, end), slices.start[launch[mine]])
+        found[mine[at >= 0]] = rows[place[at[at >= 0]]]
     return found
 
 

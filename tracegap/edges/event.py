@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from tracegap.edges import NONE, Cause, Found, found, join
 from tracegap.edges.scene import Queued, Scene, named
 from tracegap.edges.sync import last_before, recorded_event, recorded_rows
-from tracegap.kinds import Kind
+from tracegap.kinds import CALLS, is_any
 
 
 def event(scene: Scene) -> Found:
@@ -35,7 +35,7 @@ def _inferred(scene: Scene) -> Found:
     """
     queued, timeline = scene.queued, scene.timeline
     slices = timeline.slices
-    calls = np.flatnonzero(np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC)) & scene.inside[0:-2:2]).astype(np.int32)
+    calls = np.flatnonzero(is_any(slices.kind, CALLS) & scene.inside[0:-2:2]).astype(np.int32)
     if not len(calls) or not len(queued.row):
         return NONE
     told = np.zeros(len(slices), np.bool_)

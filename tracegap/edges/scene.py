@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap.kinds import DEVICE_WORK, Kind, Role
+from tracegap.kinds import CALLS, DEVICE_WORK, Kind, Role, is_any
 from tracegap.timeline import Slices, Timeline, Tracks, Window
 
 
@@ -189,7 +189,7 @@ def _family(
 
 
 def _queued(slices: Slices, tracks: Tracks, touching: NDArray[np.bool_]) -> Queued:
-    on_device = (tracks.role == Role.DEVICE)[slices.track] & np.isin(slices.kind, DEVICE_WORK)
+    on_device = (tracks.role == Role.DEVICE)[slices.track] & is_any(slices.kind, DEVICE_WORK)
     row = np.flatnonzero(touching & on_device).astype(np.int32)
     row = row[np.lexsort((row, slices.start[row], slices.track[row]))]
     launch = slices.launch[row]
@@ -206,8 +206,8 @@ def _queued(slices: Slices, tracks: Tracks, touching: NDArray[np.bool_]) -> Queu
 
 def _polling(slices: Slices, tracks: Tracks) -> NDArray[np.bool_]:
     count = len(tracks)
-    calls = np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC))
-    other = np.isin(slices.kind, (Kind.OP, Kind.INPUT, Kind.OTHER)) | (slices.runs & ~calls)
+    calls = is_any(slices.kind, CALLS)
+    other = is_any(slices.kind, (Kind.OP, Kind.INPUT, Kind.OTHER)) | (slices.runs & ~calls)
     launched = np.bincount(slices.track[slices.launch[slices.launch >= 0]], minlength=count)
     only_calls = (np.bincount(slices.track[calls], minlength=count) > 0) & (
         np.bincount(slices.track[other], minlength=count) == 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracegap.edges import Cause, Found, found
 from tracegap.edges.scene import Queued, Scene, named
-from tracegap.kinds import Kind, Role
+from tracegap.kinds import CALLS, Kind, Role, is_any
 
 ONE_STREAM = ("streamsynchronize", "eventsynchronize", "item", "_local_scalar_dense")
 """Ends of names, in small letters, of calls that wait for one stream; it is not recorded which. Others wait for a device."""
@@ -108,7 +108,7 @@ def recorded_rows(scene: Scene, text: str) -> NDArray[np.int32]:
 def call_with(scene: Scene, correlation: NDArray[np.int64], near: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the host call that has each correlation id, in the process of the slices `near`; −1 where none."""
     slices, tracks = scene.timeline.slices, scene.timeline.tracks
-    calls = np.flatnonzero(np.isin(slices.kind, (Kind.RUNTIME, Kind.SYNC))).astype(np.int32)
+    calls = np.flatnonzero(is_any(slices.kind, CALLS)).astype(np.int32)
     ids = scene.timeline.arg("correlation").at(slices.event[calls])
     calls, ids = calls[ids > 0], ids[ids > 0]
     process = tracks.process[slices.track[calls]]
@@ -234,6 +234,6 @@ def _own_copies(scene: Scene) -> _Waits:
     copies = np.flatnonzero((slices.kind[queued.row] == Kind.COPY) & (queued.launch >= 0))
     call, end = queued.launch[copies], slices.end[queued.row[copies]]
     blocked = (
-        (end > slices.start[call]) & (end <= slices.end[call]) & np.isin(slices.kind[call], (Kind.RUNTIME, Kind.SYNC))
+        (end > slices.start[call]) & (end <= slices.end[call]) & is_any(slices.kind[call], CALLS)
     )
     return _waits(call[blocked], copies[blocked], inferred=True)

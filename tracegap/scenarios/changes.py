@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from tracegap.dag import Dag
 from tracegap.edges import Cause
 from tracegap.errors import UsageError
-from tracegap.kinds import DEVICE_WORK, Role
+from tracegap.kinds import DEVICE_WORK, Role, is_any
 from tracegap.scenarios.choice import find, together
 from tracegap.scenarios.lanes import Stretch, occurrences, pipelined, until_the_next
 from tracegap.scenarios.web import Web, web
@@ -161,7 +161,7 @@ def _apply(dag: Dag, factor: NDArray[np.float64], one: _Factor) -> Change:
     timeline = dag.timeline
     slices = timeline.slices
     if one.name is None:
-        chosen = np.isin(slices.kind, DEVICE_WORK) & (timeline.tracks.role[slices.track] == Role.DEVICE)
+        chosen = is_any(slices.kind, DEVICE_WORK) & (timeline.tracks.role[slices.track] == Role.DEVICE)
         members = chosen
     else:
         chosen = find(timeline, dag.window, one.name)

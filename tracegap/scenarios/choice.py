@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.errors import UsageError
-from tracegap.kinds import CONTEXT, Role
+from tracegap.kinds import CONTEXT, Role, is_any
 from tracegap.timeline import Timeline, Window
 
 _NEAR = 3
@@ -70,7 +70,7 @@ def together(timeline: Timeline, chosen: NDArray[np.bool_]) -> NDArray[np.int32]
     """
     slices = timeline.slices
     out = np.where(chosen, np.arange(len(slices)), -1).astype(np.int32)
-    context = np.flatnonzero(np.isin(slices.kind, CONTEXT) & (slices.context >= 0))
+    context = np.flatnonzero(is_any(slices.kind, CONTEXT) & (slices.context >= 0))
     while len(context):
         around = out[slices.context[context]]
         changed = (around >= 0) & (around != out[context])

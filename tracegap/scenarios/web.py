@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tracegap import schedule
 from tracegap.dag import Dag
 from tracegap.edges import Cause, Found, join
-from tracegap.kinds import CONTEXT, Role
+from tracegap.kinds import CONTEXT, Role, is_any
 from tracegap.timeline import Timeline
 
 
@@ -128,7 +128,7 @@ def _pieces(
     """Cut intervals of a track where contexts open or close; return (row, innermost context or −1, length) of the pieces."""
     slices, tracks = timeline.slices, timeline.tracks
     mine = np.arange(tracks.first[track], tracks.last[track])
-    mine = mine[np.isin(slices.kind[mine], CONTEXT) & (slices.lane[mine] < tracks.context_lanes[track])]
+    mine = mine[is_any(slices.kind[mine], CONTEXT) & (slices.lane[mine] < tracks.context_lanes[track])]
     moment = np.concatenate((slices.end[mine], slices.start[mine]))
     then = np.concatenate((slices.context[mine], mine))
     # At one moment inner contexts close first, then outer ones open before inner ones.

@@ -35,6 +35,14 @@ class Waste:
 
 
 @dataclass(frozen=True, eq=False)
+class Found:
+    """A waste and the slices that it is: operators, and device work by itself."""
+
+    waste: Waste
+    rows: Rows
+
+
+@dataclass(frozen=True, eq=False)
 class Scene:
     """``near`` bool[n]: plausible and in the window · ``device``: rows of device work in it · ``idle_ratio``: of the busiest device."""
 
@@ -62,10 +70,7 @@ def look(timeline: Timeline, window: Window) -> Scene:
 
 def length_of(timeline: Timeline, window: Window, rows: Rows) -> int:
     """Return the time in the window that rows cover together, in ns."""
-    slices = timeline.slices
-    return intervals.total(
-        intervals.clip(intervals.union(slices.start[rows], slices.end[rows]), window.start, window.end)
-    )
+    return intervals.total(activity.covered(timeline, rows, window))
 
 
 def is_host_bound(scene: Scene) -> bool:
@@ -99,7 +104,7 @@ def launched_in(scene: Scene, rows: Rows) -> tuple[Rows, NDArray[np.int32]]:
     return scene.device[owner >= 0], owner[owner >= 0]
 
 
-def tell(scene: Scene, code: str, rows: Rows, kernels: Rows = NO_ROWS, *, least: float = LEAST) -> Waste | None:
+def tell(scene: Scene, code: str, rows: Rows, kernels: Rows = NO_ROWS, *, least: float = LEAST) -> Found | None:
     """Measure operators (none in another) and device work by itself; None where it is under `least` of the window.
 
     An operator counts with the device work that it launched, and by its host time if it launched none.
@@ -113,7 +118,8 @@ def tell(scene: Scene, code: str, rows: Rows, kernels: Rows = NO_ROWS, *, least:
         return None
     timed = np.concatenate((inside, kernels, alone))
     named = np.concatenate((slices.name[owner], slices.name[kernels], slices.name[alone]))
-    return Waste(code, len(rows) + len(kernels), duration, names_of(scene, named, timed))
+    waste = Waste(code, len(rows) + len(kernels), duration, names_of(scene, named, timed))
+    return Found(waste, np.concatenate((rows, kernels)))
 
 
 def names_of(scene: Scene, name: NDArray[np.int32], rows: Rows) -> tuple[str, ...]:
