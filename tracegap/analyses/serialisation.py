@@ -17,108 +17,34 @@ time compute owns what it overlaps, then communication, then copies: compute + e
 is the window.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import intervals
+from tracegap.activity import DEVICE_PRECEDENCE, covered
 from tracegap.analyses.contract import Model
-from tracegap.datagraph import Parallelism, parallelism
+from tracegap.analyses.serial_results import Alone, Exposed, Pair, Pipelining, Resource, Serialisation, StageTime
+from tracegap.analyses.serial_words import TITLE, section
+from tracegap.datagraph import parallelism
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind, Role
 from tracegap.phases import Phases, find_phases
 from tracegap.pipelining import predict
-from tracegap.report import Column, Section, Table, named
 from tracegap.stagegraph import StageGraph, stage_graph
 from tracegap.stagetimes import device_times, merge_carried, stage_times
-from tracegap.units import Unit, duration, ratio
+
+__all__ = ["NAME", "TITLE", "Serialisation", "run", "section"]
 
 NAME = "serialisation"
-TITLE = "What is serialised that could be concurrent?"
 
 MOST = 12
 """Stages that are compared pair by pair: the longest ones; twelve make 66 pairs."""
 
-NOTABLE = 0.01
-"""Share of the window that two stages must cost by never overlapping before a sentence is spent on them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Resource:
-    """Something that can run: ``busy_ns`` is the union of what ran on it in the window."""
-
-    name: str
-    busy_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two resources or stages: ``union_ns == sum_ns − overlap_ns``; ``relation`` is dependent, independent or unknown."""
-
-    a: str
-    b: str
-    sum_ns: int
-    max_ns: int
-    union_ns: int
-    overlap_ns: int
-    relation: str
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True)
-class StageTime:
-    """A stage as the prediction takes it: several that depend on each other across steps are one."""
-
-    name: str
-    median_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Pipelining:
-    """What pipelining the stages across the window's steps would give."""
-
-    stages: tuple[StageTime, ...]
-    measured_wall_ns: int
-    predicted_wall_ns: int
-    steady_step_ns: int
-    bottleneck: str
-    blocked_by: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Exposed:
-    """Device time of communication and copies that nothing hides, of ``comm_total_ns`` and ``copy_total_ns`` in all."""
-
-    compute_ns: int
-    comm_ns: int
-    copy_ns: int
-    idle_ns: int
-    comm_total_ns: int
-    copy_total_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """How long one side ran while the other did not."""
-
-    host_only_ns: int
-    device_only_ns: int
-    both_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Serialisation:
-    """Result of the analysis."""
-
-    resources: tuple[Resource, ...]
-    pairs: tuple[Pair, ...]
-    pipelining: Pipelining | None = None
-    exposed: Exposed | None = None
-    alone: Alone | None = None
-    parallelism: Parallelism | None = None
+_RESOURCES = "unknown", "only work on resources depends on other work"
+"""Relation of any two resources, and why."""
 
 
 def run(model: Model) -> Serialisation | None:
@@ -129,8 +55,8 @@ def run(model: Model) -> Serialisation | None:
     phases = find_phases(model.timeline, model.window)
     stages = _stages(model, phases)
     links = stage_graph(model.dag, phases)
-    pairs = [_pair(model, a, b, resources, *_between_resources(a, b)) for a, b in combinations(resources, 2)]
-    pairs += [_pair(model, a, b, stages, *links.relation(a, b)) for a, b in combinations(stages, 2)]
+    pairs = [_pair(a, b, resources, *_RESOURCES) for a, b in combinations(resources, 2)]
+    pairs += [_pair(a, b, stages, *links.relation(a, b)) for a, b in combinations(stages, 2)]
     return Serialisation(
         resources=tuple(Resource(name, intervals.total(busy)) for name, busy in resources.items()),
         pairs=tuple(pairs),
@@ -139,109 +65,6 @@ def run(model: Model) -> Serialisation | None:
         alone=_alone(model),
         parallelism=parallelism(model.timeline, model.window),
     )
-
-
-def section(result: Serialisation) -> Section:
-    """Say what never overlaps, what pipelining gives and what is exposed."""
-    lines = [*_pipelining_lines(result), *_exposed_lines(result), *_parallel_lines(result)]
-    if not lines and not result.pairs:
-        lines.append("Nothing to compare: the window has no device, and no step with two stages.")
-    tables = [_pair_table(result.pairs)] if result.pairs else []
-    notes = []
-    if result.pipelining is not None and result.pipelining.blocked_by is not None:
-        notes.append("Which stages carry a dependence from step to step is inferred from their names and order.")
-    if any(pair.relation == "unknown" for pair in result.pairs):
-        notes.append("unknown: no recorded dependence joins the two, but the trace does not record all of them.")
-    return Section(NAME, TITLE, tuple(lines), tuple(tables), tuple(notes), label="serial")
-
-
-def _pipelining_lines(result: Serialisation) -> Iterator[str]:
-    found = result.pipelining
-    if found is None:
-        return
-    names = {stage.name for stage in found.stages}
-    apart = [
-        pair
-        for pair in result.pairs
-        if {pair.a, pair.b} <= names and not pair.overlap_ns and pair.relation != "dependent"
-    ]
-    worth = [pair for pair in apart if pair.sum_ns - pair.max_ns >= NOTABLE * found.measured_wall_ns]
-    for pair in sorted(worth, key=lambda pair: pair.max_ns - pair.sum_ns)[:2]:
-        yield (
-            f"{named(pair.a)} and {named(pair.b)} never overlap: {duration(pair.sum_ns)} in turn, side by side"
-            f" {duration(pair.max_ns)}."
-        )
-    change = found.predicted_wall_ns / found.measured_wall_ns - 1
-    steady = f"{duration(found.steady_step_ns)} a step once it is full, set by {named(found.bottleneck)}"
-    if change < -0.005:
-        yield (
-            f"Pipelined across steps the window takes {duration(found.predicted_wall_ns)} instead of"
-            f" {duration(found.measured_wall_ns)} (−{ratio(-change)}): {steady}."
-        )
-    else:
-        yield f"Pipelining the stages gains nothing more; the longest is {named(found.bottleneck)}, {duration(found.steady_step_ns)} a step."
-
-
-def _exposed_lines(result: Serialisation) -> Iterator[str]:
-    found = result.exposed
-    if found is None:
-        return
-    parts = [
-        f"{what} exposed {duration(exposed)} of {duration(whole)} ({ratio(exposed / whole)})"
-        for what, exposed, whole in (
-            ("communication", found.comm_ns, found.comm_total_ns),
-            ("copies", found.copy_ns, found.copy_total_ns),
-        )
-        if whole
-    ]
-    yield "; ".join(parts).capitalize() + "." if parts else "No communication and no copies on the device."
-    alone = result.alone
-    if alone is not None:
-        yield (
-            f"Host and device ran together {duration(alone.both_ns)}, the host alone {duration(alone.host_only_ns)},"
-            f" the device alone {duration(alone.device_only_ns)}."
-        )
-
-
-def _parallel_lines(result: Serialisation) -> Iterator[str]:
-    found = result.parallelism
-    if found is None or not found.span_ns:
-        return
-    yield (
-        f"The data graph holds {duration(found.work_ns)} of work and its longest path {duration(found.span_ns)}:"
-        f" {found.work_ns / found.span_ns:.1f} operators could run side by side on average."
-    )
-    if found.serial:
-        pair = found.serial[0]
-        others = len(found.serial) - 1
-        more = f"; so did {others} more {'pair' if others == 1 else 'pairs'}" if others else ""
-        yield (
-            f"{named(pair.first)} and {named(pair.second)} ran in turn although neither needs the other:"
-            f" {duration(pair.saving_ns)}{more}."
-        )
-
-
-def _pair_table(pairs: Sequence[Pair]) -> Table:
-    rows = sorted(pairs, key=lambda pair: pair.max_ns - pair.union_ns)
-    columns = (
-        Column("a", Unit.TEXT, tuple(pair.a for pair in rows)),
-        Column("b", Unit.TEXT, tuple(pair.b for pair in rows)),
-        Column("sum", Unit.NANOSECONDS, tuple(pair.sum_ns for pair in rows)),
-        Column("longer", Unit.NANOSECONDS, tuple(pair.max_ns for pair in rows)),
-        Column("either", Unit.NANOSECONDS, tuple(pair.union_ns for pair in rows)),
-        Column("both", Unit.NANOSECONDS, tuple(pair.overlap_ns for pair in rows)),
-        Column("relation", Unit.TEXT, tuple(pair.relation for pair in rows)),
-        Column("evidence", Unit.TEXT, tuple(pair.evidence for pair in rows)),
-    )
-    return Table("Resources and stages, pair by pair", columns, brief=4)
-
-
-# ── resources and stages ────────────────────────────────────────────────────────────────────────────────────────────────
-
-
-def _clipped(model: Model, rows: NDArray[np.intp]) -> Intervals:
-    slices, window = model.timeline.slices, model.window
-    return intervals.clip(intervals.union(slices.start[rows], slices.end[rows]), window.start, window.end)
 
 
 def _resources(model: Model) -> Iterator[tuple[str, Intervals]]:
@@ -263,7 +86,7 @@ def _resources(model: Model) -> Iterator[tuple[str, Intervals]]:
         for kind, what in ((Kind.KERNEL, "compute"), (Kind.COMM, "communication"), (Kind.COPY, "copies")):
             candidates.append((f"{device.label} {what}", on & (slices.kind == kind)))
     for name, mask in candidates:
-        busy = _clipped(model, np.flatnonzero(mask))
+        busy = covered(timeline, mask, model.window)
         if len(busy.start):
             yield name, busy
 
@@ -272,14 +95,14 @@ def _stages(model: Model, phases: Phases) -> dict[str, Intervals]:
     """Return when each of the longest stages was under way in the window."""
     names = np.unique(phases.name)
     spans = {
-        model.timeline.names[name]: _clipped(model, phases.slice[phases.name == name].astype(np.intp))
+        model.timeline.names[name]: covered(model.timeline, phases.slice[phases.name == name], model.window)
         for name in names.tolist()
     }
     longest = sorted(spans, key=lambda name: (-intervals.total(spans[name]), name))[:MOST]
     return {name: spans[name] for name in longest}
 
 
-def _pair(model: Model, a: str, b: str, busy: Mapping[str, Intervals], relation: str, evidence: str) -> Pair:
+def _pair(a: str, b: str, busy: Mapping[str, Intervals], relation: str, evidence: str) -> Pair:
     first, second = intervals.total(busy[a]), intervals.total(busy[b])
     both = intervals.total(intervals.intersect(busy[a], busy[b]))
     return Pair(
@@ -292,13 +115,6 @@ def _pair(model: Model, a: str, b: str, busy: Mapping[str, Intervals], relation:
         relation=relation,
         evidence=evidence,
     )
-
-
-def _between_resources(a: str, b: str) -> tuple[str, str]:
-    return "unknown", "only work on resources depends on other work"
-
-
-# ── pipelining across steps ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def _pipelining(model: Model, phases: Phases, links: StageGraph) -> Pipelining | None:
@@ -325,17 +141,13 @@ def _pipelining(model: Model, phases: Phases, links: StageGraph) -> Pipelining |
     )
 
 
-# ── devices ─────────────────────────────────────────────────────────────────────────────────────────────
-
-
 def _exposed(model: Model) -> Exposed | None:
     slices, tracks = model.timeline.slices, model.timeline.tracks
     on_device = slices.runs & (tracks.role[slices.track] == Role.DEVICE)
     if not on_device.any():
         return None
     compute, comm, copies = (
-        _clipped(model, np.flatnonzero(on_device & (slices.kind == kind)))
-        for kind in (Kind.KERNEL, Kind.COMM, Kind.COPY)
+        covered(model.timeline, on_device & (slices.kind == kind), model.window) for kind in DEVICE_PRECEDENCE
     )
     bare_comm = intervals.subtract(comm, compute)
     bare_copies = intervals.subtract(intervals.subtract(copies, compute), comm)
@@ -353,8 +165,8 @@ def _exposed(model: Model) -> Exposed | None:
 def _alone(model: Model) -> Alone | None:
     slices, tracks = model.timeline.slices, model.timeline.tracks
     role = tracks.role[slices.track]
-    host = _clipped(model, np.flatnonzero(slices.runs & (role == Role.HOST)))
-    device = _clipped(model, np.flatnonzero(slices.runs & (role == Role.DEVICE)))
+    host = covered(model.timeline, slices.runs & (role == Role.HOST), model.window)
+    device = covered(model.timeline, slices.runs & (role == Role.DEVICE), model.window)
     if not len(device.start):
         return None
     both = intervals.total(intervals.intersect(host, device))
