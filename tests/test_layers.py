@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "tracegap"
 STAGES = ("events", "dialects", "decode", "timeline", "extent", "dag", "analyses", "pipeline", "cli")
 
 # Words and values that any stage may use; they know no stage.
-LEAVES = ("errors", "problems", "units", "columns", "kinds", "intervals", "schedule")
+LEAVES = ("errors", "problems", "units", "columns", "kinds", "naming", "directions", "intervals", "schedule")
 
 # Which files may import which library, as prefixes of their paths; "" in front of all is the whole package.
 HOMES = {

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tracegap.columns import Columns, Int32, Int64
 from tracegap.kinds import Kind
+from tracegap.naming import are
 from tracegap.timeline import Timeline
 
 # The order of c10::DeviceType; whatever is no CPU and has no word here is called "device".
@@ -119,12 +120,10 @@ def holders(timeline: Timeline, level: Level, when: int) -> dict[str, int]:
 
 
 def _named(timeline: Timeline, phases: bytes, accept: Callable[[str], bool]) -> NDArray[np.intp]:
-    """Return the rows of instants of these phases whose name is accepted; each name is asked once."""
+    """Return the rows of instants of these phases whose name is accepted."""
     instants = timeline.instants
-    wanted = np.zeros(len(timeline.names) + 1, np.bool_)
-    used = np.unique(instants.name)
-    wanted[[name for name in used.tolist() if name >= 0 and accept(timeline.names[name])]] = True
-    return np.flatnonzero(wanted[instants.name] & np.isin(instants.phase, np.frombuffer(phases, np.uint8)))
+    wanted = are(timeline.names, instants.name, accept)
+    return np.flatnonzero(wanted & np.isin(instants.phase, np.frombuffer(phases, np.uint8)))
 
 
 def _pytorch(timeline: Timeline) -> Iterator[Level]:

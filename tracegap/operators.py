@@ -6,7 +6,6 @@ the outermost operator that has a cost model counts, and nothing below it. An op
 with that work's time, another one with its own time on the host. A call counts in the window in which it was made.
 """
 
-import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +13,9 @@ from numpy.typing import NDArray
 
 from tracegap.activity import Rows, device_rows, enclosing, operator_of
 from tracegap.columns import Bool, Columns, Int32, Int64
+from tracegap.directions import ON_THE_DEVICE, SET, direction
 from tracegap.kinds import CALLS, Kind, is_any
+from tracegap.naming import are
 from tracegap.shapes import MATRIX, Priced, find_calls, price
 from tracegap.timeline import Timeline, Window
 
@@ -22,7 +23,6 @@ HOST = -1
 """The device of a call that is charged with host time."""
 
 _LIST = "list"
-_ON_DEVICE = re.compile(r"DtoD|Device ?-> ?Device|DeviceToDevice|Memset|D2D", re.IGNORECASE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,21 +200,18 @@ def _device_work(timeline: Timeline, rows: Rows, charged: Rows, call: NDArray[np
     row, device = np.divmod(pair, len(timeline.devices) + 1)
     duration = np.zeros(len(pair), np.int64)
     np.add.at(duration, place, slices.end[rows] - slices.start[rows])
-    local = np.array([_ON_DEVICE.search(name) is not None for name in _names(timeline, rows)], np.bool_)
-    leaves = (slices.kind[rows] == Kind.COMM) | ((slices.kind[rows] == Kind.COPY) & ~local)
+    copies = np.flatnonzero(slices.kind[rows] == Kind.COPY)
+    leaving = copies[~are(timeline.names, slices.name[rows[copies]], _stays)]
     judged = np.ones(len(pair), np.bool_)
-    judged[place[leaves]] = False
+    judged[place[leaving]] = False
+    judged[place[slices.kind[rows] == Kind.COMM]] = False
     judged &= np.bincount(row, minlength=1)[row] == 1
     return Work(row.astype(np.int32), call[row], device.astype(np.int32), duration, judged)
 
 
-def _names(timeline: Timeline, rows: Rows) -> list[str]:
-    """Return the names of copies; "" for other slices, which are many."""
-    slices, names = timeline.slices, timeline.names
-    out = [""] * len(rows)
-    for place in np.flatnonzero(slices.kind[rows] == Kind.COPY).tolist():
-        out[place] = names[slices.name[rows[place]]]
-    return out
+def _stays(name: str) -> bool:
+    """Tell whether a copy of this name neither leaves its device nor comes from elsewhere."""
+    return direction(name) in (ON_THE_DEVICE, SET)
 
 
 def _ancestors(innermost: NDArray[np.int32], parent: NDArray[np.int32], rows: Rows) -> NDArray[np.bool_]:

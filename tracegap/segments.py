@@ -14,8 +14,8 @@ from tracegap.charges import Charge
 from tracegap.columns import Bool, Columns, Int32, Int64, UInt8
 from tracegap.dag import Dag
 from tracegap.edges import Cause
-from tracegap.edges.scene import named
 from tracegap.kinds import CALLS, Kind, Role, is_any
+from tracegap.naming import are
 from tracegap.timeline import Timeline
 
 TIGHT = 100_000
@@ -129,7 +129,7 @@ def work_charges(timeline: Timeline) -> NDArray[np.uint8]:
     slices = timeline.slices
     charges = table[slices.kind]
     calls = np.flatnonzero(is_any(slices.kind, CALLS)).astype(np.int32)
-    memory = named(timeline, calls, manages_memory)
+    memory = are(timeline.names, slices.name[calls], manages_memory)
     charges[calls[memory]] = Charge.ALLOCATOR
     return charges
 

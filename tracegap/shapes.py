@@ -14,6 +14,7 @@ from tracegap import costs
 from tracegap.activity import Rows, enclosing
 from tracegap.costs import Call, Cost, dtypes, texts
 from tracegap.costs.call import is_list
+from tracegap.naming import are
 from tracegap.timeline import Timeline
 
 MATRIX = ("gemm", "convolution", "attention", "recurrent")
@@ -123,8 +124,8 @@ def _bare(timeline: Timeline, rows: Rows) -> Columns:
 def _pytorch(timeline: Timeline, rows: Rows) -> Columns:
     """Read shapes and types of all operators; further arguments, which tell many calls apart, only where a model may ask."""
     name = timeline.slices.name[rows].astype(np.int64)
-    known = _are(timeline, name, lambda text: costs.family(text) is not None)
-    views = _are(timeline, name, lambda text: costs.family(text) == "views")
+    known = are(timeline.names, name, lambda text: costs.family(text) is not None)
+    views = are(timeline.names, name, lambda text: costs.family(text) == "views")
     event = timeline.slices.event[rows]
 
     def column(argument: str, wanted: NDArray[np.bool_]) -> NDArray[np.int64]:
@@ -143,15 +144,6 @@ def _pytorch(timeline: Timeline, rows: Rows) -> Columns:
     return {key: values for key, values in columns.items() if key == "name" or values.max(initial=-1) >= 0}
 
 
-def _are(timeline: Timeline, ids: NDArray[np.integer], rule: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Apply a rule to names, once to each that occurs: bool[k]."""
-    table = np.zeros(len(timeline.names) + 1, np.bool_)
-    for one in np.unique(ids).tolist():
-        table[one] = one >= 0 and rule(timeline.names[one])
-    chosen: NDArray[np.bool_] = table[ids]
-    return chosen
-
-
 def _forward(timeline: Timeline, rows: Rows, dims: str) -> NDArray[np.int64]:
     """Return the shapes of the forward operator, for operators inside the backward one that an arrow leads to."""
     out = np.full(len(rows), -1, np.int64)
@@ -163,7 +155,7 @@ def _forward(timeline: Timeline, rows: Rows, dims: str) -> NDArray[np.int64]:
     forward[target] = timeline.arg(dims).at(timeline.slices.event[source])
     around = enclosing(timeline.slices.parent, forward >= 0)[rows]
     # only models of backward operators read it, and each distinct text is one more call to price
-    wanted = (around >= 0) & _are(timeline, timeline.slices.name[rows], lambda text: "backward" in text)
+    wanted = (around >= 0) & are(timeline.names, timeline.slices.name[rows], lambda text: "backward" in text)
     out[wanted] = forward[around[wanted]]
     return out
 

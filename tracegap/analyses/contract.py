@@ -2,11 +2,15 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
+from tracegap import segments
 from tracegap.dag import Dag
 from tracegap.hardware import Hardware
+from tracegap.operators import Measured, measure
 from tracegap.report import Finding, Section
+from tracegap.segments import Segments
 from tracegap.timeline import Timeline, Window
 
 
@@ -25,6 +29,16 @@ class Model:
     full: bool = False
     hardware: Hardware = field(default_factory=Hardware)
     target_ns: int | None = None
+
+    @cached_property
+    def measured(self) -> Measured:
+        """What the operators of the window did; made once, for the analysis and its findings."""
+        return measure(self.timeline, self.window)
+
+    @cached_property
+    def path(self) -> Segments:
+        """The critical path of the window; made once, since all that prices a cause walks it."""
+        return segments.path(self.dag)
 
 
 @runtime_checkable

@@ -14,6 +14,7 @@ from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
+from tracegap.naming import are
 from tracegap.report import Column, Table, named
 from tracegap.timeline import Timeline, Window
 from tracegap.units import Unit, count, duration
@@ -217,8 +218,7 @@ def _fallbacks(
 def _copy_nodes(timeline: Timeline, rows: Rows) -> Rows:
     """Return the nodes that ONNX Runtime puts in to copy data from one provider to another."""
     operation = timeline.arg("op_name").at(timeline.slices.event[rows])
-    wanted = [place for place, name in enumerate(timeline.names) if name in ("MemcpyToHost", "MemcpyFromHost")]
-    copies: Rows = rows[np.isin(operation, wanted)]
+    copies: Rows = rows[are(timeline.names, operation, lambda name: name in ("MemcpyToHost", "MemcpyFromHost"))]
     return copies
 
 

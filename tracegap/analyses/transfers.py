@@ -4,7 +4,6 @@ In: a `Timeline` and a `Window`. Out: rows of the report. A collective's time co
 for others makes its bandwidth less; sizes are the profiler's own (``In msg nelems``, ``bytes``).
 """
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,17 +14,10 @@ from tracegap import activity
 from tracegap.activity import Rows
 from tracegap.analyses.roofline import label
 from tracegap.costs import communication
+from tracegap.directions import direction
 from tracegap.kinds import Kind
 from tracegap.shapes import group
 from tracegap.timeline import Timeline, Window
-
-_DIRECTIONS = (
-    ("host to device", re.compile(r"HtoD|H2D|Host ?-> ?Device|HostToDevice", re.IGNORECASE)),
-    ("device to host", re.compile(r"DtoH|D2H|Device ?-> ?Host|DeviceToHost", re.IGNORECASE)),
-    ("between devices", re.compile(r"PtoP|P2P|Peer", re.IGNORECASE)),
-    ("on the device", re.compile(r"DtoD|D2D|Device ?-> ?Device|DeviceToDevice", re.IGNORECASE)),
-    ("set", re.compile(r"memset|fill", re.IGNORECASE)),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +117,7 @@ def copies(timeline: Timeline, window: Window) -> list[CopyUse]:
                 label(timeline, device),
                 sum(part[0] for part in parts),
                 time,
-                next((word for word, pattern in _DIRECTIONS if pattern.search(text)), None),
+                direction(text),
                 total,
                 total * 1e9 / time if total is not None and time > 0 else None,
             )

@@ -4,9 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.edges import NONE, Cause, Found, found, join
-from tracegap.edges.scene import Queued, Scene, named
+from tracegap.edges.scene import Queued, Scene
 from tracegap.edges.sync import last_before, recorded_event, recorded_rows
 from tracegap.kinds import CALLS, is_any
+from tracegap.naming import are
 
 
 def event(scene: Scene) -> Found:
@@ -40,8 +41,8 @@ def _inferred(scene: Scene) -> Found:
         return NONE
     told = np.zeros(len(slices), np.bool_)
     told[slices.launch[recorded_rows(scene, "stream wait event")]] = True
-    waits = calls[named(timeline, calls, lambda name: name.endswith("StreamWaitEvent")) & ~told[calls]]
-    records = calls[named(timeline, calls, lambda name: "EventRecord" in name)]
+    waits = calls[are(timeline.names, slices.name[calls], lambda name: name.endswith("StreamWaitEvent")) & ~told[calls]]
+    records = calls[are(timeline.names, slices.name[calls], lambda name: "EventRecord" in name)]
     before, after = _around(scene, waits, records)
     known = after >= 0
     waits, before, after = waits[known], before[known], after[known]

@@ -1,6 +1,5 @@
 """What the edge functions look at: the boundaries of host threads in order, and the device slices as they were queued."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -111,13 +110,6 @@ def look(timeline: Timeline, window: Window) -> Scene:
         inside[nodes] = (time[nodes] >= window.start) & (time[nodes] <= window.end)
     inside[-2:] = True
     return Scene(timeline, window, time, inside, chains, queued, _polling(slices, tracks))
-
-
-def named(timeline: Timeline, rows: NDArray[np.int32], fits: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Tell which of the given slices have a name that fits; each name is asked for once."""
-    used, place = np.unique(timeline.slices.name[rows], return_inverse=True)
-    answer = [name >= 0 and fits(timeline.names[name]) for name in used.tolist()]
-    return np.array(answer, np.bool_)[place]
 
 
 def _chains(

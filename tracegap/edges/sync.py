@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.edges import Cause, Found, found
-from tracegap.edges.scene import Queued, Scene, named
+from tracegap.edges.scene import Queued, Scene
 from tracegap.kinds import CALLS, Kind, Role, is_any
+from tracegap.naming import are
 
 ONE_STREAM = ("streamsynchronize", "eventsynchronize", "item", "_local_scalar_dense")
 """Ends of names, in small letters, of calls that wait for one stream; it is not recorded which. Others wait for a device."""
@@ -102,7 +103,7 @@ def recorded_rows(scene: Scene, text: str) -> NDArray[np.int32]:
     """Return the ``cuda_sync`` rows whose name holds the text and whose host call is known."""
     slices = scene.timeline.slices
     rows = np.flatnonzero((slices.kind == Kind.WAIT) & (slices.launch >= 0)).astype(np.int32)
-    return rows[named(scene.timeline, rows, lambda name: text in name.lower())]
+    return rows[are(scene.timeline.names, slices.name[rows], lambda name: text in name.lower())]
 
 
 def call_with(scene: Scene, correlation: NDArray[np.int64], near: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -186,11 +187,11 @@ def _by_name(scene: Scene) -> _Waits:
     alone[slices.parent[slices.parent >= 0]] = False
     ends = scene.inside[1:-2:2] & ~told
     reads = np.flatnonzero(ends & alone & (slices.kind == Kind.OP)).astype(np.int32)
-    reads = reads[named(scene.timeline, reads, _is_item)]
+    reads = reads[are(scene.timeline.names, slices.name[reads], _is_item)]
     call = np.concatenate((np.flatnonzero(ends & (slices.kind == Kind.SYNC)).astype(np.int32), reads))
     if not len(call) or not len(scene.queued.row):
         return _waits(call[:0], np.empty(0, np.int64), inferred=True)
-    one = named(scene.timeline, call, lambda name: name.lower().endswith(ONE_STREAM))
+    one = are(scene.timeline.names, slices.name[call], lambda name: name.lower().endswith(ONE_STREAM))
     pairs = _each_stream(scene, call, device_of(scene, call), inferred=True)
     end = scene.time[2 * scene.queued.row + 1][pairs.queued]
     good = end <= slices.end[pairs.call]
@@ -233,7 +234,5 @@ def _own_copies(scene: Scene) -> _Waits:
     slices, queued = scene.timeline.slices, scene.queued
     copies = np.flatnonzero((slices.kind[queued.row] == Kind.COPY) & (queued.launch >= 0))
     call, end = queued.launch[copies], slices.end[queued.row[copies]]
-    blocked = (
-        (end > slices.start[call]) & (end <= slices.end[call]) & is_any(slices.kind[call], CALLS)
-    )
+    blocked = (end > slices.start[call]) & (end <= slices.end[call]) & is_any(slices.kind[call], CALLS)
     return _waits(call[blocked], copies[blocked], inferred=True)

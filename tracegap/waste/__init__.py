@@ -13,14 +13,14 @@ from tracegap.waste.conversions import casts, layouts
 from tracegap.waste.dispatch import confetti, frequent_operators
 from tracegap.waste.recomputation import recomputation
 from tracegap.waste.repeats import repeats
-from tracegap.waste.scene import LEAST, Scene, Waste, look
+from tracegap.waste.scene import LEAST, Found, Scene, Waste, look
 from tracegap.waste.synchronisation import synchronisation
 from tracegap.waste.telling import ADVICE, sentences, table
 from tracegap.waste.transfers import round_trips
 
-__all__ = ["ADVICE", "LEAST", "RULES", "Scene", "Waste", "find_waste", "sentences", "table"]
+__all__ = ["ADVICE", "LEAST", "RULES", "Found", "Scene", "Waste", "find_rows", "find_waste", "sentences", "table"]
 
-RULES: tuple[Callable[[Scene], Waste | None], ...] = (
+RULES: tuple[Callable[[Scene], Found | None], ...] = (
     repeats,
     recomputation,
     layouts,
@@ -50,11 +50,16 @@ class Looked(Protocol):
 
 def find_waste(model: Looked) -> tuple[Waste, ...]:
     """Return what the window's activity wasted, most time first; kinds may overlap and are never summed."""
+    return tuple(one.waste for one in find_rows(model))
+
+
+def find_rows(model: Looked) -> tuple[Found, ...]:
+    """Return the same with the slices that each is."""
     scene = look(model.timeline, model.window)
-    return tuple(sorted(_found(scene), key=lambda one: (-one.duration_ns, one.code)))
+    return tuple(sorted(_found(scene), key=lambda one: (-one.waste.duration_ns, one.waste.code)))
 
 
-def _found(scene: Scene) -> Iterator[Waste]:
+def _found(scene: Scene) -> Iterator[Found]:
     if scene.window.wall <= 0:
         return
     for rule in RULES:

@@ -4,7 +4,8 @@ import numpy as np
 
 from tracegap.calls import manages_memory
 from tracegap.kinds import CALLS, is_any
-from tracegap.waste.scene import Found, Scene, are, tell
+from tracegap.naming import are
+from tracegap.waste.scene import Found, Scene, tell
 
 
 def allocator_churn(scene: Scene) -> Found | None:
@@ -14,4 +15,4 @@ def allocator_churn(scene: Scene) -> Found | None:
         return None
     slices = timeline.slices
     rows = np.flatnonzero(scene.near & is_any(slices.kind, CALLS) & np.isin(slices.step, steps[1:]))
-    return tell(scene, "allocator", rows[are(scene, slices.name[rows], manages_memory)])
+    return tell(scene, "allocator", rows[are(scene.timeline.names, slices.name[rows], manages_memory)])

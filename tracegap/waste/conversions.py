@@ -8,7 +8,8 @@ from tracegap.activity import Rows
 from tracegap.costs import dtypes
 from tracegap.costs.copies import CASTS, is_layout
 from tracegap.kinds import Kind
-from tracegap.waste.scene import Scene, Waste, are, holding, launched_in, operators, outermost, tell
+from tracegap.naming import are
+from tracegap.waste.scene import Found, Scene, holding, launched_in, operators, outermost, tell
 
 _CONTIGUOUS = "aten::contiguous"
 _COPY = "aten::copy_"
@@ -16,24 +17,24 @@ _MAY_MOVE = "aten::_to_copy"
 """A cast, or a move to another device, or both."""
 
 
-def layouts(scene: Scene) -> Waste | None:
+def layouts(scene: Scene) -> Found | None:
     """Find changes of layout: operators and kernels for nothing else, and `contiguous` where it copied."""
     rows = operators(scene)
     operation = operations(scene, rows)
-    changed = rows[are(scene, operation, is_layout)]
-    asked = rows[are(scene, operation, lambda name: name == _CONTIGUOUS)]
-    copied = holding(scene, asked, rows[are(scene, operation, lambda name: name == _COPY)])
+    changed = rows[are(scene.timeline.names, operation, is_layout)]
+    asked = rows[are(scene.timeline.names, operation, lambda name: name == _CONTIGUOUS)]
+    copied = holding(scene, asked, rows[are(scene.timeline.names, operation, lambda name: name == _COPY)])
     kernels = scene.device[scene.timeline.slices.kind[scene.device] == Kind.KERNEL]
-    kernels = kernels[are(scene, scene.timeline.slices.name[kernels], is_layout)]
+    kernels = kernels[are(scene.timeline.names, scene.timeline.slices.name[kernels], is_layout)]
     return tell(scene, "layout", outermost(scene.timeline, np.concatenate((changed, copied))), kernels)
 
 
-def casts(scene: Scene) -> Waste | None:
+def casts(scene: Scene) -> Found | None:
     """Find changes of the element type. A `_to_copy` is one if its arguments say so, or, without any, if it ran a kernel."""
     rows = operators(scene)
     operation = operations(scene, rows)
-    certain = rows[are(scene, operation, lambda name: name in CASTS - {_MAY_MOVE})]
-    moves = rows[are(scene, operation, lambda name: name == _MAY_MOVE)]
+    certain = rows[are(scene.timeline.names, operation, lambda name: name in CASTS - {_MAY_MOVE})]
+    moves = rows[are(scene.timeline.names, operation, lambda name: name == _MAY_MOVE)]
     calls = shapes.find_calls(scene.timeline, moves)
     says = np.array([_says_cast(scene, told) for told in calls.told], np.int8)
     said = says[calls.of] if len(moves) else np.empty(0, np.int8)

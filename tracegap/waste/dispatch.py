@@ -3,7 +3,7 @@
 import numpy as np
 
 from tracegap.kinds import Kind
-from tracegap.waste.scene import LEAST, Scene, Waste, is_host_bound, length_of, names_of, operators, tell
+from tracegap.waste.scene import LEAST, Found, Scene, Waste, is_host_bound, length_of, names_of, operators, tell
 
 SHORT = 10_000
 """ns: kernels shorter than this take about as long to launch as to run."""
@@ -15,7 +15,7 @@ QUICK = 20_000
 """ns of its own that a call takes at most to be all dispatch: the arithmetic in it is no longer than calling it."""
 
 
-def confetti(scene: Scene) -> Waste | None:
+def confetti(scene: Scene) -> Found | None:
     """Find kernels under `SHORT` where they are most of the device's busy time and the device waits for the host."""
     timeline, slices = scene.timeline, scene.timeline.slices
     kernels = scene.device[slices.kind[scene.device] == Kind.KERNEL]
@@ -28,7 +28,7 @@ def confetti(scene: Scene) -> Waste | None:
     return tell(scene, "tiny-kernels", np.empty(0, np.intp), short)
 
 
-def frequent_operators(scene: Scene) -> Waste | None:
+def frequent_operators(scene: Scene) -> Found | None:
     """Find operators that are called `OFTEN` in the median step and are quick, where the host holds things up."""
     slices, window = scene.timeline.slices, scene.window
     if not window.steps or not is_host_bound(scene):
@@ -47,4 +47,6 @@ def frequent_operators(scene: Scene) -> Waste | None:
     duration = int(slices.self_time[chosen].sum())
     if duration < max(1, LEAST * window.wall):
         return None
-    return Waste("frequent-operator", len(chosen), duration, names_of(scene, slices.name[chosen], chosen))
+    return Found(
+        Waste("frequent-operator", len(chosen), duration, names_of(scene, slices.name[chosen], chosen)), chosen
+    )

@@ -6,14 +6,15 @@ import numpy as np
 
 from tracegap import shapes
 from tracegap.activity import enclosing
-from tracegap.waste.scene import Scene, Waste, are, operators, outermost, tell
+from tracegap.naming import are
+from tracegap.waste.scene import Found, Scene, operators, outermost, tell
 
 # The backward pass evaluates one node of the graph after the other; a checkpoint's node, or the hook that unpacks what a node
 # saved, calls the forward function again (PyTorch, torch/utils/checkpoint.py).
 _NODE = re.compile(r"autograd::engine::evaluate_function|CheckpointFunctionBackward")
 
 
-def recomputation(scene: Scene) -> Waste | None:
+def recomputation(scene: Scene) -> Found | None:
     """Find operators inside the evaluation of a backward node that record a forward number themselves.
 
     An operator that takes part in building the graph has a sequence number and no forward thread; inside the backward pass
@@ -27,7 +28,7 @@ def recomputation(scene: Scene) -> Waste | None:
     event = slices.event[rows]
     number, forward = timeline.arg("Sequence number").at(event), timeline.arg("Fwd thread id").at(event)
     nodes = np.zeros(len(slices), np.bool_)
-    nodes[rows[are(scene, slices.name[rows], lambda name: _NODE.match(name) is not None)]] = True
+    nodes[rows[are(scene.timeline.names, slices.name[rows], lambda name: _NODE.match(name) is not None)]] = True
     if not nodes.any():
         return None
     behind = enclosing(slices.parent, nodes)[rows] >= 0

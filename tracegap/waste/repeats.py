@@ -6,7 +6,8 @@ from numpy.typing import NDArray
 from tracegap import costs, shapes
 from tracegap.activity import Rows, enclosing
 from tracegap.kinds import Kind
-from tracegap.waste.scene import Scene, Waste, are, operators, outermost, tell
+from tracegap.naming import are
+from tracegap.waste.scene import Found, Scene, operators, outermost, tell
 
 HEAVY = frozenset({"gemm", "convolution", "attention", "normalisation", "pooling", "softmax"})
 """Families of operators that are called once for each thing they compute; elementwise ones stand in rows by nature."""
@@ -15,7 +16,7 @@ IN_A_ROW = 4
 _MODULE = "nn.Module: "
 
 
-def repeats(scene: Scene) -> Waste | None:
+def repeats(scene: Scene) -> Found | None:
     """Find calls beyond the first that do what has been done in the same step.
 
     A trace tells shapes and not values, so three things count. A node of a graph that runs more often than its siblings, the
@@ -45,7 +46,7 @@ def _modules(scene: Scene) -> Rows:
     """Return the operators in further calls of a module's instance; the shapes of a call are those of its first operator."""
     slices = scene.timeline.slices
     frames = np.flatnonzero(scene.near & (slices.kind == Kind.FRAME) & (slices.step >= 0))
-    frames = frames[are(scene, slices.name[frames], lambda name: name.startswith(_MODULE))]
+    frames = frames[are(scene.timeline.names, slices.name[frames], lambda name: name.startswith(_MODULE))]
     rows = operators(scene)
     if not len(frames) or not len(rows):
         return rows[:0]
@@ -86,7 +87,7 @@ def _in_a_row(scene: Scene) -> Rows:
     parent = slices.parent[rows]
     # Rows of a lane stand by start, so a stable sort leaves those of one parent in order of time.
     rows = rows[np.argsort(np.where(parent >= 0, parent, -1 - slices.track[rows]), kind="stable")]
-    heavy = are(scene, slices.name[rows], lambda name: costs.family(name) in HEAVY)
+    heavy = are(scene.timeline.names, slices.name[rows], lambda name: costs.family(name) in HEAVY)
     place = (slices.name, slices.track, slices.lane, slices.parent, slices.context, slices.step)
     run = _runs(*(column[rows] for column in place))
     long = heavy & (np.bincount(run)[run] >= IN_A_ROW)

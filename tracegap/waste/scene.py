@@ -1,6 +1,5 @@
 """What all rules look at, and how they measure: device time where the work ran on a device, else host time."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -131,15 +130,6 @@ def names_of(scene: Scene, name: NDArray[np.int32], rows: Rows) -> tuple[str, ..
     np.add.at(sums, place, time[name >= 0])
     order = np.argsort(-sums, kind="stable")[:NAMES]
     return tuple(scene.timeline.names[one] for one in used[order].tolist())
-
-
-def are(scene: Scene, name: NDArray[np.int32], rule: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Apply a rule to names, once to each that occurs: bool, one a name; none has no name."""
-    table = np.zeros(len(scene.timeline.names) + 1, np.bool_)
-    for one in np.unique(name).tolist():
-        table[one] = one >= 0 and rule(scene.timeline.names[one])
-    marked: NDArray[np.bool_] = table[name]
-    return marked
 
 
 def holding(scene: Scene, rows: Rows, inner: Rows) -> Rows:

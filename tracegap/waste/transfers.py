@@ -1,35 +1,33 @@
 """What is copied from a device to the host, and back again."""
 
-import re
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.activity import Rows
+from tracegap.directions import DEVICE_TO_HOST, HOST_TO_DEVICE, direction
 from tracegap.kinds import Kind
+from tracegap.naming import are
 from tracegap.waste.conversions import operations
-from tracegap.waste.scene import NO_ROWS, Scene, Waste, are, operators, tell
-
-_DOWN = re.compile(r"Memcpy DtoH|Memcpy D2H|CopyDeviceToHost|MemcpyD2H")
-_UP = re.compile(r"Memcpy HtoD|Memcpy H2D|CopyHostToDevice|MemcpyH2D")
+from tracegap.waste.scene import Found, Scene, operators, tell
 
 
-def round_trips(scene: Scene) -> Waste | None:
+def round_trips(scene: Scene) -> Found | None:
     """Find copies to the host that a copy of as many bytes back follows in the same step; nodes of ONNX Runtime that copy both ways."""
     slices = scene.timeline.slices
     copies = scene.device[slices.kind[scene.device] == Kind.COPY]
     size = scene.timeline.arg("bytes").at(slices.event[copies])
     copies, size = copies[size > 0], size[size > 0]
-    down = are(scene, slices.name[copies], lambda name: _DOWN.match(name) is not None)
-    up = are(scene, slices.name[copies], lambda name: _UP.match(name) is not None)
-    both = np.concatenate((_returned(scene, copies, size, down, up), NO_ROWS))
+    down = are(scene.timeline.names, slices.name[copies], lambda name: direction(name) == DEVICE_TO_HOST)
+    up = are(scene.timeline.names, slices.name[copies], lambda name: direction(name) == HOST_TO_DEVICE)
     rows = operators(scene)
     operation = operations(scene, rows)
-    off = rows[are(scene, operation, lambda name: name == "MemcpyToHost")]
-    on = rows[are(scene, operation, lambda name: name == "MemcpyFromHost")]
+    off = rows[are(scene.timeline.names, operation, lambda name: name == "MemcpyToHost")]
+    on = rows[are(scene.timeline.names, operation, lambda name: name == "MemcpyFromHost")]
     shared = np.intersect1d(slices.step[off], slices.step[on])
     nodes = np.concatenate((off, on))
-    return tell(scene, "round-trip", nodes[np.isin(slices.step[nodes], shared)], both)
+    return tell(
+        scene, "round-trip", nodes[np.isin(slices.step[nodes], shared)], _returned(scene, copies, size, down, up)
+    )
 
 
 def _returned(
