@@ -18,7 +18,6 @@ UInt8 = Annotated[NDArray[np.uint8], np.dtype(np.uint8)]
 Int16 = Annotated[NDArray[np.int16], np.dtype(np.int16)]
 Int32 = Annotated[NDArray[np.int32], np.dtype(np.int32)]
 Int64 = Annotated[NDArray[np.int64], np.dtype(np.int64)]
-Float64 = Annotated[NDArray[np.float64], np.dtype(np.float64)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,16 +32,10 @@ class Times(NamedTuple):
         Nanoseconds; `tracegap.events.NO_TIME` where there is none.
     duration : int64[n]
         End − start in nanoseconds; −1 where there is none, or it is negative.
-    unreadable : int
-        Numbers that are there and are no time: text, or beyond int64.
-    negative : int
-        Durations below zero.
     """
 
     start: NDArray[np.int64]
     duration: NDArray[np.int64]
-    unreadable: int
-    negative: int
 
 
 def times(starts: Sequence[bytes], durations: Sequence[bytes], *, origin: int = 0) -> Times:
@@ -56,8 +50,8 @@ def times(starts: Sequence[bytes], durations: Sequence[bytes], *, origin: int = 
 
     Examples
     --------
-    >>> times([b"1722505412345678.901", b'"7"', b""], [b"0.512", b"", b"1"])[:2]
-    (array([ 1722505412345678901,                 7000, -9223372036854775808]), array([512,  -1,  -1]))
+    >>> times([b"1722505412345678.901", b'"7"', b""], [b"0.512", b"", b"1"])
+    Times(start=array([ 1722505412345678901,                 7000, -9223372036854775808]), duration=array([512,  -1,  -1]))
     """
     begin, length = _read(starts), _read(durations)
     start = np.where(begin.state == _READ, _round(begin.whole, begin.fine), NO_TIME)
@@ -68,16 +62,14 @@ def times(starts: Sequence[bytes], durations: Sequence[bytes], *, origin: int = 
         duration = np.where(both, end - start, -1)
     wrapped = both & (length.whole >= 0) & (end < start)
     negative = both & (length.whole < 0)
-    unreadable = 0
     slow = (begin.state == _SLOW) | (length.state == _SLOW) | wrapped
     if origin:
         slow = begin.state != _MISSING
     for row in np.flatnonzero(slow).tolist():  # in proportion to numbers with an exponent or very many digits
-        start[row], duration[row], bad, below = _exactly(bytes(starts[row]), bytes(durations[row]), origin)
-        unreadable += bad
-        negative[row] = below
+        start[row], duration[row] = _exactly(bytes(starts[row]), bytes(durations[row]), origin)
+        negative[row] = False
     duration[negative] = -1
-    return Times(start, duration, unreadable, int(negative.sum()))
+    return Times(start, duration)
 
 
 _MISSING, _READ, _SLOW = 0, 1, 2
@@ -143,18 +135,15 @@ def _round(whole: NDArray[np.int64], fine: NDArray[np.int64]) -> NDArray[np.int6
     return rounded
 
 
-def _exactly(start: bytes, duration: bytes, origin: int) -> tuple[int, int, int, bool]:
-    """Return start, duration, how many of the two are unreadable, and whether the duration is negative."""
+def _exactly(start: bytes, duration: bytes, origin: int) -> tuple[int, int]:
+    """Return start and duration, read with as many digits as there are."""
     begin, length = _decimal(start), _decimal(duration)
-    unreadable = (begin is None and _present(start)) + (length is None and _present(duration))
     if begin is None or not -_LIMIT <= (first := _nanoseconds(begin) - origin) <= _LIMIT:
-        return NO_TIME, -1, unreadable + (begin is not None), False
-    if length is None:
-        return first, -1, unreadable, False
+        return NO_TIME, -1
+    if length is None or length < 0:
+        return first, -1
     last = _nanoseconds(begin + length) - origin
-    if last > _LIMIT or last - first > _LIMIT:
-        return first, -1, unreadable + 1, False
-    return first, max(last - first, -1), unreadable, length < 0
+    return first, last - first if last <= _LIMIT and last - first <= _LIMIT else -1
 
 
 def far_origin(starts: Sequence[bytes]) -> int:
@@ -182,7 +171,3 @@ def _nanoseconds(value: Decimal) -> int:
     with localcontext() as context:
         context.prec = 400
         return round(value * 1000)
-
-
-def _present(text: bytes) -> bool:
-    return text not in (b"", b"null", b'""')

@@ -35,7 +35,7 @@ class Nesting:
 def nest(
     group: NDArray[np.int32], start: NDArray[np.int64], end: NDArray[np.int64], open_ended: NDArray[np.bool_]
 ) -> Nesting:
-    """Nest intervals that are sorted by (group, start, −end).
+    """Nest intervals that are sorted by (start, −end) in each group, whose rows stand together.
 
     An interval goes to the first lane of its group where it is apart from the others or inside one of them. One that sticks
     out by less than `TOLERANCE`, or that is `open_ended` (closed only by the end of the recording), is clipped to the

@@ -61,17 +61,6 @@ def nanoseconds(text: str) -> int:
     return round(Decimal(match["number"]) * _TYPED_UNITS[match["unit"] or "ms"])
 
 
-def milliseconds(ns: int) -> str:
-    """Write a time in milliseconds with three decimals, thousands separated, for columns.
-
-    Examples
-    --------
-    >>> milliseconds(1_204_550_000)
-    '1,204.550'
-    """
-    return f"{ns / 1e6:,.3f}"
-
-
 def ratio(share: float) -> str:
     """Write a share as per cent with one decimal.
 

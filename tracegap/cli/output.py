@@ -22,7 +22,8 @@ def chosen(format: str | None, output: Path | None) -> str:
         When the format is unknown, or a file's suffix names none.
     """
     if format is not None:
-        return renderer(format).NAME
+        renderer(format)
+        return format
     if output is None or not output.suffix:
         return "text"
     named = by_suffix(str(output))

@@ -16,16 +16,15 @@ from tracegap.report import Report
 class Renderer(Protocol):
     """What a module of this folder has."""
 
-    NAME: str
-    """Its word: ``--format``."""
-    SUFFIXES: tuple[str, ...]
-    """File names that end so choose it."""
     render: Callable[[Report], str]
     """Write a report; more parameters have defaults."""
 
 
 class Format(NamedTuple):
-    """A line of the registry: enough to choose a format without importing it."""
+    """A line of the registry: enough to choose a format without importing it.
+
+    ``name`` is its word (``--format``); a file whose name ends in one of ``suffixes`` chooses it.
+    """
 
     name: str
     module: str
@@ -50,8 +49,8 @@ def renderer(name: str) -> Renderer:
 
     Examples
     --------
-    >>> renderer("json").NAME
-    'json'
+    >>> renderer("json").__name__
+    'tracegap.renderers.json'
     """
     for format in RENDERERS:
         if format.name == name:

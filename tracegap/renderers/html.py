@@ -15,9 +15,6 @@ from tracegap.renderers.names import printable
 from tracegap.report import Chart, Column, Report, Section, Table, pieces
 from tracegap.units import Unit, cells, count, duration
 
-NAME = "html"
-SUFFIXES = (".html", ".htm")
-
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2024; --dim: #60646c; --line: #d9dce0; --page: #fff; --panel: #f6f7f9;
   --bar: #3b82c4; --loss: #a45b00; }

@@ -13,9 +13,6 @@ import orjson
 from tracegap.problems import Problem
 from tracegap.report import Report, unmarked
 
-NAME = "json"
-SUFFIXES = (".json",)
-
 
 def render(report: Report) -> str:
     """Write the report as JSON, indented by two.

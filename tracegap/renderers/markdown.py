@@ -14,9 +14,6 @@ from tracegap.renderers.names import printable, shorten
 from tracegap.report import Chart, Column, Report, Section, Table, pieces
 from tracegap.units import Unit, cells, count, duration
 
-NAME = "md"
-SUFFIXES = (".md", ".markdown")
-
 _ROWS = 20
 """Of a table, unless all is asked for: GitHub refuses comments over 65,536 characters."""
 _NAME, _SOURCE = 72, 160

@@ -1,7 +1,7 @@
 """The report for a terminal: the verdict first, one screen, depth on demand. The only importer of rich.
 
-One screen is `SCREEN` lines: the tallest section gives up a row, a table or a sentence until all fit; of equals one
-that keeps a table, then the last. With ``report.full`` everything is written, under headings.
+One screen is `SCREEN` lines. Until all fit, sections give up, the tallest first and of equals the last: rows beyond a few; then
+clauses and further sentences; then tables; and only then rows that an analysis asks to keep. With ``report.full`` everything is written, under headings.
 """
 
 import re
@@ -19,10 +19,7 @@ from tracegap.renderers import grid
 from tracegap.renderers.grid import Line
 from tracegap.renderers.names import ELLIPSIS, printable, shorten
 from tracegap.report import Finding, Report, Section, Table, pieces
-from tracegap.units import count
-
-NAME = "text"
-SUFFIXES = (".txt",)
+from tracegap.units import Unit, count
 
 SCREEN = 45
 WIDTH = 100
@@ -32,8 +29,10 @@ _INDENT = 2
 _LOSSES = 3
 _NAME = 40
 """Of a name in a sentence."""
-_SENTENCE, _FINDING = 3, 4
-"""Lines of a sentence or a finding on one screen."""
+_SENTENCE, _FINDING = 3, 3
+"""Lines of a sentence or a finding on one screen; sentences lose their last clauses to fit."""
+_ROWS = 3
+"""Rows that a table keeps before a sentence is given up."""
 _AMOUNT = re.compile(r"(?<=\d) (?=(?:%|×|[nµm]?s|[kMGTP]?(?:B|FLOP)(?:/s)?)(?!\w))|(?<=\d ×) |(?<=·) ")
 """The spaces at which a line must not end."""
 
@@ -98,10 +97,11 @@ def _finding(finding: Finding, width: int, *, full: bool) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What of a section is shown on one screen: how many sentences, and how many rows of each table."""
+    """What of a section is shown on one screen: how many sentences of how many lines, and how many rows of each table."""
 
     sentences: int
     rows: tuple[int, ...]
+    lines: int = _SENTENCE
 
 
 def _screen(sections: Sequence[Section], width: int, margin: int, room: int) -> list[Line]:
@@ -110,38 +110,64 @@ def _screen(sections: Sequence[Section], width: int, margin: int, room: int) -> 
         _Plan(min(len(section.lines), 3), tuple(min(t.brief, t.rows) for t in section.tables)) for section in sections
     ]
     blocks = [_brief(section, plan, width, margin) for section, plan in zip(sections, plans, strict=True)]
-    while sum(map(len, blocks)) > room:
-        smaller = {place: plan for place in range(len(plans)) if (plan := _shrink(plans[place])) is not None}
-        if not smaller:
-            break
-        place = min(
-            smaller, key=lambda one: (-len(blocks[one]), any(plans[one].rows) and not any(smaller[one].rows), -one)
-        )
-        plans[place] = smaller[place]
-        blocks[place] = _brief(sections[place], plans[place], width, margin)
+    for give_up in (_rows, _clauses, _sentences, _tables, _kept):
+        while sum(map(len, blocks)) > room:
+            smaller = {
+                place: plan
+                for place, section in enumerate(sections)
+                if (plan := give_up(section, plans[place])) is not None
+            }
+            if not smaller:
+                break
+            place = min(smaller, key=lambda one: (-len(blocks[one]), -one))
+            plans[place] = smaller[place]
+            blocks[place] = _brief(sections[place], plans[place], width, margin)
     return [line for block in blocks for line in block]
 
 
-def _shrink(plan: _Plan) -> _Plan | None:
-    """Give up the least: a further table, a row, a sentence, the table; None when a single sentence is left."""
-    shown = [place for place, rows in enumerate(plan.rows) if rows]
-    if len(shown) > 1:
-        return replace(plan, rows=tuple(0 if place == shown[-1] else rows for place, rows in enumerate(plan.rows)))
-    most = max(plan.rows, default=0)
-    if most > 2:
-        return replace(plan, rows=tuple(max(rows - 1, 0) for rows in plan.rows))
-    if plan.sentences > 1:
-        return replace(plan, sentences=plan.sentences - 1)
-    if most and plan.sentences:
-        return replace(plan, rows=tuple(0 for _ in plan.rows))
-    return None
+def _rows(section: Section, plan: _Plan) -> _Plan | None:
+    """Give up a row of the last table that has more than a few, and more than it keeps."""
+    return _fewer(plan, [max(table.keep, _ROWS) for table in section.tables])
+
+
+def _clauses(section: Section, plan: _Plan) -> _Plan | None:
+    """Give up the last clauses of long sentences."""
+    return replace(plan, lines=_SENTENCE - 1) if plan.lines == _SENTENCE and plan.sentences else None
+
+
+def _sentences(section: Section, plan: _Plan) -> _Plan | None:
+    """Give up a sentence, but not the first."""
+    return replace(plan, sentences=plan.sentences - 1) if plan.sentences > 1 else None
+
+
+def _tables(section: Section, plan: _Plan) -> _Plan | None:
+    """Give up rows of tables that keep none, and those whole rather than have a single row."""
+    shown = [place for place, rows in enumerate(plan.rows) if rows and not section.tables[place].keep]
+    if not shown or (len(shown) == sum(map(bool, plan.rows)) == 1 and not plan.sentences and plan.rows[shown[0]] <= 1):
+        return None
+    rows = plan.rows[shown[-1]]
+    return _with(plan, shown[-1], rows - 1 if rows > 2 else 0)
+
+
+def _kept(section: Section, plan: _Plan) -> _Plan | None:
+    """Give up rows that were to be kept."""
+    return _fewer(plan, [1] * len(plan.rows))
+
+
+def _fewer(plan: _Plan, least: Sequence[int]) -> _Plan | None:
+    more = [place for place, rows in enumerate(plan.rows) if rows > least[place]]
+    return _with(plan, more[-1], plan.rows[more[-1]] - 1) if more else None
+
+
+def _with(plan: _Plan, place: int, rows: int) -> _Plan:
+    return replace(plan, rows=(*plan.rows[:place], rows, *plan.rows[place + 1 :]))
 
 
 def _brief(section: Section, plan: _Plan, width: int, margin: int) -> list[Line]:
     body: list[Line] = [
         ((line, ""),)
         for sentence in section.lines[: plan.sentences]
-        for line in _wrap(sentence, width - margin, most=_SENTENCE)
+        for line in _clipped(sentence, width - margin, plan.lines)
     ]
     for table, rows in zip(section.tables, plan.rows, strict=True):
         if rows:
@@ -149,9 +175,19 @@ def _brief(section: Section, plan: _Plan, width: int, margin: int) -> list[Line]
     return [*_margined(_label(section), body, margin), ()] if body else []
 
 
+def _clipped(sentence: str, width: int, most: int) -> list[str]:
+    """Break a sentence into at most so many lines: without its last clauses where it is longer, cut where it has none."""
+    whole = sentence
+    while len(_wrap(sentence, width)) > most and "; " in sentence:
+        sentence = sentence.rpartition("; ")[0] + "."
+    return _wrap(sentence if len(_wrap(sentence, width)) <= most else whole, width, most=most)
+
+
 def _cut(table: Table, rows: int) -> Table:
     """Keep of a table whose rows nest, and so stand in the order of time, the longest rows in their order."""
-    compared = next((column.values for column in table.columns if column.bar), None)
+    kinds = (Unit.RATIO, Unit.NANOSECONDS)
+    shares = (column.values for kind in kinds for column in table.columns if column.unit is kind)
+    compared = next((column.values for column in table.columns if column.bar), next(shares, None))
     if not table.indent or compared is None or rows >= table.rows:
         return table
     # Stable: of equals an outer row comes before its inner ones.

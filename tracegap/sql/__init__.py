@@ -21,11 +21,13 @@ ENGINES = ("embedded", "perfetto")
 class Engine(Protocol):
     """A trace that answers SQL; a context manager."""
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    ) -> None:
+        self.close()
 
     def close(self) -> None:
         """Let everything go."""

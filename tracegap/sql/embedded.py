@@ -10,12 +10,11 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import resources
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from tracegap.errors import UsageError
 from tracegap.source import Source
-from tracegap.sql import guard, perfetto_sql
+from tracegap.sql import Engine, guard, perfetto_sql
 from tracegap.sql.filling import Filler
 from tracegap.sql.functions import Relatives, register, register_relatives
 from tracegap.sql.result import QueryResult
@@ -37,7 +36,7 @@ _NEEDS = {  # functions that read tables behind SQLite's back
 _MAX_DEPTH = 50  # functions of the user that call functions of the user
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(Engine):
     """SQL over one trace; a context manager.
 
     Parameters
@@ -72,14 +71,6 @@ class EmbeddedEngine:
         register(self._connection, self._filler.bounds)
         register_relatives(self._connection, Relatives(self._connection))
         self._connection.create_function("extract_arg", 2, self._extract_arg, deterministic=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Let the database go."""

@@ -1,6 +1,7 @@
 """Filling the embedded engine's tables from a trace, part by part, each when a query first needs it."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -99,10 +100,8 @@ class Filler:
         return Analysed(self._timeline)
 
     @cached_property
-    def _flows(self) -> list[FlowRow]:
-        flows, stats = find_flows(self.imported)
-        self.imported.stats.update(stats)
-        return flows
+    def _found_flows(self) -> tuple[list[FlowRow], Counter[str]]:
+        return find_flows(self.imported)
 
     @cached_property
     def _details(self) -> Details:
@@ -196,7 +195,7 @@ class Filler:
     def _fill_flows(self) -> None:
         self._insert(
             "INSERT INTO flow (id, slice_out, slice_in, trace_id) VALUES (?, ?, ?, ?)",
-            ((number, *flow[:3]) for number, flow in enumerate(self._flows)),
+            ((number, *flow[:3]) for number, flow in enumerate(self._found_flows[0])),
         )
 
     def _fill_arguments(self) -> None:
@@ -211,13 +210,13 @@ class Filler:
         self._insert("UPDATE slice SET arg_set_id = ?, thread_ts = ?, thread_dur = ? WHERE id = ?", details.of_slice)
         self._insert(
             "UPDATE flow SET arg_set_id = ? WHERE id = ?",
-            ((details.of_flow.get(flow[3:]), number) for number, flow in enumerate(self._flows)),
+            ((details.of_flow.get(flow[3:]), number) for number, flow in enumerate(self._found_flows[0])),
         )
         self._connection.execute("CREATE INDEX __args_by_set ON args (arg_set_id, key)")
 
     def _fill_stats(self) -> None:
-        stats = self.imported.stats
-        assert self._flows is not None  # counts what cannot be drawn
+        flow_stats = self._found_flows[1]
+        stats = self.imported.stats + flow_stats
         self._insert(
             "INSERT INTO stats (name, severity, source, value, description) VALUES (?, ?, ?, ?, ?)",
             ((name, severity, source, stats[name], text) for name, (severity, source, text) in _STATS.items()),

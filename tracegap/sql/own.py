@@ -15,10 +15,10 @@ from tracegap.analyses import gaps
 from tracegap.charges import WORK, Charge
 from tracegap.dag import Dag, build
 from tracegap.extent import choose_window
-from tracegap.kinds import DEVICE_WORK, Kind
+from tracegap.kinds import DEVICE_WORK, Kind, is_any
 from tracegap.pipeline import analyze
 from tracegap.sql.importing import Import
-from tracegap.timeline import Timeline
+from tracegap.timeline import Timeline, Window
 
 
 class Analysed:
@@ -33,9 +33,14 @@ class Analysed:
         return self._read()
 
     @cached_property
+    def window(self) -> Window:
+        """The default window."""
+        return choose_window(self.timeline)
+
+    @cached_property
     def dag(self) -> Dag:
         """The dependency graph of the window."""
-        return build(self.timeline, choose_window(self.timeline))
+        return build(self.timeline, self.window)
 
 
 def step_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
@@ -90,7 +95,7 @@ def gap_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
 
     ``before`` ended last before the gap, ``after`` starts first behind it; both are None at the window's edges.
     """
-    timeline, window = analysed.timeline, choose_window(analysed.timeline)
+    timeline, window = analysed.timeline, analysed.window
     ids = np.append(slice_ids(timeline, imported), -1)
     near = activity.overlapping(timeline, window.start, window.end)
     for device, about in enumerate(timeline.devices):
@@ -122,16 +127,13 @@ def slice_ids(timeline: Timeline, imported: Import) -> NDArray[np.int64]:
 
 
 def _device_time(timeline: Timeline) -> NDArray[np.int64]:
-    """Sum the device slices by the innermost operator of their launch; climbs one level of nesting a pass."""
+    """Sum the device slices by the innermost operator of their launch."""
     slices = timeline.slices
     total = np.zeros(len(slices), np.int64)
-    device = np.flatnonzero(np.isin(slices.kind, DEVICE_WORK) & (slices.launch >= 0))
-    at = slices.launch[device].astype(np.int64)
-    while len(device):
-        found = slices.kind[at] == Kind.OP
-        np.add.at(total, at[found], slices.end[device[found]] - slices.start[device[found]])
-        climbing = ~found & (slices.parent[at] >= 0)
-        device, at = device[climbing], slices.parent[at[climbing]].astype(np.int64)
+    device = np.flatnonzero(is_any(slices.kind, DEVICE_WORK) & (slices.launch >= 0))
+    operator = activity.operator_of(timeline)[slices.launch[device]]
+    device, operator = device[operator >= 0], operator[operator >= 0]
+    np.add.at(total, operator, slices.end[device] - slices.start[device])
     return total
 
 

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from tracegap.decode import decode
 from tracegap.errors import FormatError, SourceError, UsageError
 from tracegap.source import Source
+from tracegap.sql import Engine
 from tracegap.sql.importing import NO_NAME, Import, build
 from tracegap.sql.result import QueryResult
 from tracegap.sql.schema import OWN_TABLES
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _BATCH = 500  # rows an INSERT: well under SQLite's limit of a statement's length
 
 
-class PerfettoEngine:
+class PerfettoEngine(Engine):
     """Perfetto's trace processor with one trace loaded; a context manager.
 
     Parameters
@@ -59,14 +59,6 @@ class PerfettoEngine:
         except UsageError as error:  # the client keeps silent about a trace that ends too early
             self.close()
             raise FormatError(f"{source.name}: Perfetto's trace processor does not load it ({error})") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Stop the trace processor."""
