@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import change, schedule, segments
+from tracegap import change, schedule
 from tracegap.analyses.contract import Model
 from tracegap.charges import WORK, Charge
 from tracegap.dag import Dag
@@ -109,7 +109,7 @@ def run(model: Model) -> CriticalPath | None:
     dag = model.dag
     if dag.window.wall <= 0:
         return None
-    found = segments.path(dag)
+    found = model.path
     length = found.end - found.start
     works = np.isin(found.charge, WORK)
     names = _by_name(dag, found, works)
