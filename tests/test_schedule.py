@@ -109,6 +109,13 @@ def test_a_walk_of_no_length_has_no_edges():
     assert (edges.tolist(), walk.tolist()) == ([], [])
 
 
+def test_a_walk_through_moments_later_than_its_node_tells_only_the_first_of_them():
+    # Node 4, a kernel at 10, hangs on its launch, the last of three calls from 1,000 on.
+    one = graph((0, 1_000, 1_010, 1_020, 10), (0, 1, 1_000), (1, 2, 10), (2, 3, 10), (3, 4, -1_010))
+    edges, walk = walks(one, bind(one), np.array([4], np.int32), np.array([5]))
+    assert (edges.tolist(), walk.tolist()) == ([0, 3], [0, 0])
+
+
 def test_slack_is_how_long_a_node_may_slip():
     # 0 → 1 → 3 takes 10 + 10; 0 → 2 → 3 takes 4 + 1, and node 4 leads nowhere.
     one = graph([0, 10, 4, 20, 7], (0, 1, 10), (1, 3, 10), (0, 2, 4), (2, 3, 1), (0, 4, 7))

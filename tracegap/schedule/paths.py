@@ -41,7 +41,9 @@ def walks(
     Returns
     -------
     edges : int32[k]
-        Walk after walk, of each the first edge first. None where a node is not later than its moment.
+        Walk after walk, of each the first edge first. None where a node is not later than its moment. Where times fall along
+        a walk (clocks are skewed) it may pass through moments later than its node; of each stretch of such only the first
+        edge is told.
     walk : int32[k]
         Which walk each edge belongs to.
 
@@ -68,6 +70,7 @@ def walks(
     by_walk = np.argsort(walk, kind="stable")
     walk, first, last = walk[by_walk], first[by_walk], last[by_walk]
     first = _first_after(time, first, last, since[walk])
+    last = _first_after(time, first, last, graph.time[nodes][walk])  # most stretches have no such place and stay whole
     size = last - first + 1
     offset = np.repeat(np.cumsum(size) - size, size)
     edges = along.bound[np.arange(len(offset)) - offset + np.repeat(first, size)]
@@ -78,7 +81,7 @@ def walks(
 def _first_after(
     time: NDArray[np.int64], first: NDArray[np.int32], last: NDArray[np.int32], moment: NDArray[np.int64]
 ) -> NDArray[np.int32]:
-    """Return the first place in each stretch that is later than a moment, which its last place is; by bisection."""
+    """Return the first place in each stretch that is later than a moment, its last place where none is; by bisection."""
     low, high = first.copy(), last.copy()
     while (open_ := low < high).any():
         middle = (low + high) // 2
