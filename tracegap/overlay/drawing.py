@@ -55,26 +55,25 @@ def name_track(process: int, track: int, name: str) -> bytes:
 def slices(process: int, track: int, bars: Bars, clock: Clock) -> Iterator[bytes]:
     """Write slices; durations are what Perfetto will see between their rounded ends, so that neighbours stay neighbours."""
     head = b'{"ph":"X","pid":%d,"tid":%d,"ts":' % (process, track)
-    tails = [
-        b'"name":%b,"cat":"%b","args":{%b' % (json(name), CATEGORY.encode(), json(arguments)[1:])
-        for name, arguments in bars.looks
-    ]
+    tails = [_tail(name, arguments) for name, arguments in bars.looks]
+    known = [b'%b%b"event":' % (tail[:-2], b"" if tail[-3:-2] == b"{" else b",") for tail in tails]
     event = np.full(len(bars.start), -1) if bars.event is None else bars.event
     for first in range(0, len(bars.start), _BATCH):
         rows = slice(first, first + _BATCH)
         start, shown = clock.exact(bars.start[rows]), clock.shown(bars.start[rows])
-        look = zip(bars.look[rows].tolist(), event[rows].tolist(), strict=True)
-        columns = _times(start), _times(clock.shown(bars.end[rows]) - shown), look
+        at, length = _times(start), _times(clock.shown(bars.end[rows]) - shown)
+        columns = at, length, bars.look[rows].tolist(), event[rows].tolist()
         yield b",\n".join(
-            b'%b%b,"dur":%b,%b}' % (head, at, long, _with_event(tails[number], row))
-            for at, long, (number, row) in zip(*columns, strict=True)
+            b'%b%b,"dur":%b,%b%d}}' % (head, ts, dur, known[look], row)
+            if row >= 0
+            else b'%b%b,"dur":%b,%b' % (head, ts, dur, tails[look])
+            for ts, dur, look, row in zip(*columns, strict=True)
         )
 
 
-def _with_event(tail: bytes, row: int) -> bytes:
-    if row < 0:
-        return tail
-    return b'%b,"event":%d}' % (tail[:-1], row) if tail[-2:] != b"{}" else b'%b"event":%d}' % (tail[:-1], row)
+def _tail(name: str, arguments: Mapping[str, Any]) -> bytes:
+    """Write what stands behind a slice's times."""
+    return b'"name":%b,"cat":"%b","args":%b}' % (json(name), CATEGORY.encode(), json(arguments))
 
 
 def arrows(

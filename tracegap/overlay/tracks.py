@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, intervals, segments
+from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.analyses import Model, gaps
 from tracegap.analyses.gap_causes import Pieces, explain
@@ -76,7 +76,7 @@ def _steps(model: Model, origin: int) -> Bars:
 
 def _critical_path(model: Model, origin: int) -> Bars:
     """Draw work under the name of its slice and waits under that of their cause."""
-    timeline, path = model.timeline, segments.path(model.dag)
+    timeline, path = model.timeline, model.path
     slices = timeline.slices
     known = path.slice >= 0
     name = np.where(known, slices.name[path.slice], -1)
@@ -156,9 +156,10 @@ def _gap_looks(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Tell of each gap what stands around it and what its time belongs to, the most first."""
     parts: list[dict[str, int]] = [{} for _ in around[0]]
+    words = [charge.word for charge in Charge]
     columns = (pieces.gap, pieces.charge, pieces.end - pieces.start)
     for gap, charge, length in zip(*(column.tolist() for column in columns), strict=True):
-        word = Charge(charge).word
+        word = words[charge]
         parts[gap][word] = parts[gap].get(word, 0) + length
     names = [_names(timeline, rows) for rows in around]
     looks = []
