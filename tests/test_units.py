@@ -14,7 +14,7 @@ from tracegap.units import Unit, cells, duration, nanoseconds, ratio, size
         (999_499, "999 µs"),
         (999_500, "1.00 ms"),
         (999_999_999, "1.00 s"),
-        (-2_500_000, "-2.50 ms"),
+        (-2_500_000, "−2.50 ms"),
         (3_600_000_000_000, "3,600 s"),
     ],
 )
@@ -28,7 +28,7 @@ def test_a_column_of_times_has_one_unit_and_one_precision() -> None:
     assert cells(Unit.NANOSECONDS, (900, 7)) == ("900 ns", "7 ns")
     assert cells(Unit.NANOSECONDS, ()) == ()
     assert cells(Unit.NANOSECONDS, (None, 5_000)) == ("", "5.00 µs")
-    assert cells(Unit.NANOSECONDS, (-40_000_000, 10)) == ("-40.00 ms", "<0.01 ms")
+    assert cells(Unit.NANOSECONDS, (-40_000_000, 10)) == ("−40.00 ms", "<0.01 ms")
 
 
 def test_every_unit_can_be_written() -> None:

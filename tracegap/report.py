@@ -58,7 +58,8 @@ class Column:
 class Table:
     """A table of a section. ``total`` is how many rows there would be in full ("top 20 of 56").
 
-    ``brief`` is how many rows a one-screen report shows; ``indent`` is the nesting depth of each row, if rows nest.
+    ``brief`` is how many rows a one-screen report shows; ``indent`` is the nesting depth of each row, if rows nest;
+    ``keep`` is how many rows stay on one screen as long as other tables and further sentences can go instead.
     """
 
     title: str
@@ -66,6 +67,7 @@ class Table:
     total: int | None = None
     brief: int = 5
     indent: tuple[int, ...] = ()
+    keep: int = 0
 
     @property
     def rows(self) -> int:

@@ -33,9 +33,9 @@ def duration(ns: int) -> str:
     Examples
     --------
     >>> [duration(ns) for ns in (0, 512, 5_200_000, 41_700_000, 999_600_000, 1_923_000_000, -1_500)]
-    ['0 ns', '512 ns', '5.20 ms', '41.7 ms', '1.00 s', '1.92 s', '-1.50 µs']
+    ['0 ns', '512 ns', '5.20 ms', '41.7 ms', '1.00 s', '1.92 s', '−1.50 µs']
     """
-    sign, ns = ("-", -ns) if ns < 0 else ("", ns)
+    sign, ns = ("−", -ns) if ns < 0 else ("", ns)
     for scale, unit in _SCALES:
         if ns >= scale * _ROUNDS_UP:
             return f"{sign}{_three(ns / scale)} {unit}"
@@ -139,7 +139,7 @@ def number(value: float) -> str:
     >>> number(1200), number(1.2345)
     ('1,200', '1.23')
     """
-    return f"{value:,}" if isinstance(value, int) else ("-" if value < 0 else "") + _three(abs(value))
+    return f"{value:,}" if isinstance(value, int) else ("−" if value < 0 else "") + _three(abs(value))
 
 
 def _times(values: Sequence[int | None]) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def _times(values: Sequence[int | None]) -> tuple[str, ...]:
     def write(value: int) -> str:
         if 0 < abs(value) < least:
             return f"<{1 / 10**decimals:.{decimals}f} {unit}"
-        return f"{value / scale:,.{decimals}f} {unit}"
+        return f"{'−' if value < 0 else ''}{abs(value) / scale:,.{decimals}f} {unit}"
 
     return tuple("" if value is None else write(value) for value in values)
 

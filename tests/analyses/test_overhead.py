@@ -347,3 +347,35 @@ def test_laws_parts_add_up_to_the_overhead_and_nothing_depends_on_the_origin(
     assert found.host.union_ns + found.host.overhead_ns == found.host.wall_ns
     assert sum(one.operator_ns for one in found.operators) == found.host.operator_sum_ns
     assert built(shift) == found
+
+
+def test_ranges_without_operators_are_named_where_the_time_in_no_operator_passed() -> None:
+    trace = Trace()
+    main = trace.thread()
+    main.step(0, 0, 100)
+    main.annotation("decode", 0, 40)
+    main.annotation("nms", 70, 90)
+    main.op("aten::mm", 40, 70)
+    result = overhead.run(trace.model())
+    assert result is not None
+    assert result.host is not None
+    assert result.host.untraced is not None
+    assert [(one.name, one.duration_ns) for one in result.host.untraced] == [
+        ("decode", 40_000),
+        ("nms", 20_000),
+        (None, 10_000),
+    ]
+    assert unmarked(overhead.section(result).lines[0]).endswith("in none of them: decode 40.0 µs, nms 20.0 µs.")
+
+
+def test_time_in_which_the_path_is_in_no_operator_and_others_are_is_told_apart() -> None:
+    trace = Trace()
+    main, other = trace.thread(1), trace.thread(2)
+    main.step(0, 0, 100)
+    main.op("aten::mm", 0, 20)
+    main.op("aten::mm", 80, 100)
+    other.op("aten::add", 10, 90)
+    result = overhead.run(trace.model())
+    assert result is not None
+    assert result.host is not None
+    assert (result.host.overhead_ns, result.elsewhere_ns) == (0, 60_000)

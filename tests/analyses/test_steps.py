@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import SAMPLES
 from tests.tracebuilder import ChromeTrace, OrtTrace, Trace
+from tracegap import pipeline
 from tracegap.analyses import steps
 from tracegap.analyses.slowest import Part
 from tracegap.analyses.steps import Steps
@@ -241,3 +243,11 @@ def test_laws_parts_add_up_to_the_difference_and_nothing_depends_on_the_origin(
 @pytest.mark.parametrize(("count", "sentence"), [(1, "The one step of the window takes 100 µs."), (2, "median 100 µs")])
 def test_few_steps_are_not_called_a_distribution(count: int, sentence: str) -> None:
     assert steps.section(steps_of(runs(*[100] * count))).lines[0].startswith(sentence)
+
+
+def test_a_thread_that_waits_for_a_range_of_another_is_dependent_not_untraced() -> None:
+    report = pipeline.analyze(SAMPLES / "toy_pipelined.json")
+    slowest = report.results["steps"].slowest
+    assert [(part.cause, part.name, part.duration_ns) for part in slowest.parts] == [
+        ("dependency", "load_data", 200_000_000)
+    ]

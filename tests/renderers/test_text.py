@@ -110,3 +110,27 @@ def test_of_nested_rows_that_do_not_all_fit_the_longest_are_shown_in_order() -> 
     out = text.render(report)
     assert "Stages (3 of 5)" in out
     assert re.findall(r"(\s\s\w+)\s+█", out) == ["  forward", "  inner", "  backward"]
+
+
+def test_tables_that_are_to_be_kept_outlast_further_sentences_and_other_tables() -> None:
+    rows = tuple(f"row {number}" for number in range(8))
+    table = Table("kept", (Column("", Unit.TEXT, rows), Column("n", Unit.COUNT, tuple(range(8)))), keep=4)
+    other = Table("other", table.columns)
+    sections = [Section(f"part{number}", "", ("One. " * 60, "Two."), (other,)) for number in range(6)]
+    sections.insert(2, Section("gaps", "", ("Idle.", "The longest."), (table, other)))
+    out = text.render(Report({}, {}, {}, (), {}, tuple(sections), Verdict("fine", "device")), width=80)
+    assert len(out.splitlines()) <= text.SCREEN
+    lines = [line.split() for line in out.splitlines()]
+    place = lines.index(["kept", "(4", "of", "8)"])
+    assert lines[place + 2 : place + 6] == [["row", str(number), str(number)] for number in range(4)]
+
+
+def test_a_long_sentence_loses_its_last_clauses_and_stays_a_sentence() -> None:
+    sentence = (
+        "GPU 0 is busy 99 % of the window" + "; and this is a clause of some length that takes its place" * 6 + "."
+    )
+    report = Report({}, {}, {}, (), {}, (Section("a", "A", (sentence,)),), Verdict("fine", "device"))
+    told = [line.strip() for line in text.render(report, width=80).splitlines()[4:] if line.strip()]
+    assert len(told) <= 3
+    assert told[-1].endswith(".")
+    assert "…" not in "".join(told)

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracegap import intervals
 from tracegap.analyses.contract import Model
 from tracegap.analyses.ledger import has_device
 from tracegap.charges import Charge
+from tracegap.intervals import Intervals
 from tracegap.kinds import CONTEXT
 from tracegap.report import named
 from tracegap.segments import Segments
@@ -48,7 +50,12 @@ _SAID = {
     "sync": "blocking calls",
     "between_steps": "time between steps",
     "allocator": "allocation",
+    "other_threads": "calls that wait for operators of other threads",
 }
+
+
+OTHERS = "other_threads"
+"""The word for operators of other threads, which a call on the path waits for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +67,14 @@ class Share:
     ratio: float
 
 
-def shares_of(model: Model, path: Segments) -> list[Share]:
+def shares_of(model: Model, path: Segments, waits: Intervals) -> list[Share]:
     """Divide the path, the greatest share first; the shares add up to 1.
 
-    With a device, by side: host, device, communication, … Without one, by cause, and ranges that stand for work by their names.
+    With a device, by side: host, device, communication, … Without one, by cause, and ranges that stand for work by their names;
+    in `waits`, the path waits for operators of other threads.
     """
-    length = path.end - path.start
+    waiting = intervals.covered(waits, path.end) - intervals.covered(waits, path.start)
+    length = path.end - path.start - waiting
     on_device = has_device(model)
     ranges = np.zeros(len(path), np.bool_)
     if not on_device:
@@ -78,7 +87,7 @@ def shares_of(model: Model, path: Segments) -> list[Share]:
     parts += [
         (model.timeline.names[one], int(length[ranges][names == one].sum())) for one in sorted(set(names.tolist()))
     ]
-    totals: dict[str, int] = {}
+    totals: dict[str, int] = {OTHERS: int(waiting.sum())}
     for word, time in parts:
         totals[word] = totals.get(word, 0) + time
     told = [
@@ -101,8 +110,8 @@ def bound_of(shares: list[Share]) -> str:
     return "unknown" if first.word == Charge.UNATTRIBUTED.word else first.word
 
 
-def said(shares: list[Share]) -> str:
-    """Say the greatest shares and the rest, so that they add up to the path.
+def said(shares: list[Share], *, first_only: bool = False) -> str:
+    """Say the greatest shares and the rest, so that they add up to the path; or only the first.
 
     Examples
     --------
@@ -111,6 +120,8 @@ def said(shares: list[Share]) -> str:
     """
     first, *others = shares[:3]
     parts = [f"{ratio(first.ratio)} of the critical path is {first.said}"]
+    if first_only:
+        return parts[0]
     parts += [f"{ratio(one.ratio)} {one.said}" for one in others]
     rest = sum(one.ratio for one in shares[3:])
     if rest >= 0.0005:

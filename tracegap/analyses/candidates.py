@@ -7,29 +7,36 @@ from typing import Any
 import numpy as np
 
 from tracegap import intervals, segments
+from tracegap.analyses import overhead
 from tracegap.analyses.contract import Model
-from tracegap.analyses.critical_path import CriticalPath
 from tracegap.analyses.gap_tables import blame
 from tracegap.analyses.gaps import DeviceGaps, Gaps, called_operator
 from tracegap.analyses.ledger import Ledger, blocking, has_device
 from tracegap.analyses.overhead import Overhead
+from tracegap.analyses.partitions import Partitions
 from tracegap.analyses.payoff import Change, Gone, Halved
 from tracegap.analyses.serialisation import Serialisation
 from tracegap.analyses.steps import Steps
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.report import Finding, named
+from tracegap.stagetimes import OUTSIDE
 from tracegap.units import count, duration, ratio
 
 LARGE = 0.2
 """Share of the path from which one piece of host work is worth naming."""
-TEMPTING = 0.1
-"""Share of the window from which work off the path looks worth the trouble."""
-
 _HIDDEN = ("input", "outside-executor")
 """Owners of time that pipelining would hide."""
 
 _UNTRACED = (Charge.UNTRACED_HOST,)
+
+_IDLE: Mapping[str, tuple[str, ...]] = {
+    "input": ("input",),
+    "allocation": ("allocator",),
+    "untraced-host": ("untraced_host",),
+    "launch-overhead": ("dispatch", "runtime", "launch", "scheduling"),
+}
+"""Causes of a device's gaps that are a finding's: it holds the device up for no longer than that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +62,7 @@ class Candidate:
         saving = saved if self.saving is None else self.saving
         payoff = ""
         if saving is not None:
-            change = f"−{ratio(saving / wall)}" if saving >= 0 else f"+{ratio(-saving / wall)}"
-            payoff = f"; {self.without} the window takes {duration(wall - saving)} ({change})"
+            payoff = f"; {self.without} the window takes {duration(wall - saving)} (−{ratio(saving / wall)})"
         return Finding(
             code=self.code,
             title=self.title,
@@ -67,20 +73,31 @@ class Candidate:
         )
 
 
-def candidates(model: Model, results: Mapping[str, Any], ledger: Ledger, *, least: int, alone: bool) -> list[Candidate]:
+def candidates(
+    model: Model, results: Mapping[str, Any], ledger: Ledger, waits: Intervals, *, least: int, alone: bool
+) -> list[Candidate]:
     """Return what owns at least `least` ns of the path, and what would shorten it otherwise.
 
     Parameters
     ----------
+    waits : Intervals
+        When the path waits for operators of other threads: calls are no work then.
     alone : bool
         Whether no analysis has found anything of work: then the largest piece of it may be named.
     """
     costs = {code: cost for code, cost in ledger.costs().items() if cost >= least or code == "sync"}
-    found = [*_owned(model, results, ledger, costs), *_off_path(model, results)]
+    if is_unmarked(model):
+        costs.pop("untraced-host", None)
+    found = [*_owned(model, results, ledger, costs)]
     if not has_device(model):
         found += _serial(results, least) if costs.keys().isdisjoint(_HIDDEN) else []
-        found += _largest(model, ledger) if alone else []
+        found += _largest(model, ledger, waits) if alone else []
     return found
+
+
+def is_unmarked(model: Model) -> bool:
+    """Whether neither steps nor a known profiler tell what a thread in no slice does: it may wait for messages."""
+    return not model.window.steps and model.timeline.dialect == "chrome" and not has_device(model)
 
 
 def _share(cost: int, wall: int) -> str:
@@ -89,7 +106,7 @@ def _share(cost: int, wall: int) -> str:
 
 def _owned(model: Model, results: Mapping[str, Any], ledger: Ledger, costs: Mapping[str, int]) -> Iterator[Candidate]:
     wall = model.window.wall
-    device = _busiest(results)
+    device = busiest_device(results)
     spans = dict(ledger.spans)
     spans.pop("first-step", None)
     between = segments.between_steps(model.dag)
@@ -111,9 +128,24 @@ def _owned(model: Model, results: Mapping[str, Any], ledger: Ledger, costs: Mapp
                 yield replace(_PLAIN[code], cost=cost, lead=f"{_PLAIN[code].lead} {share}", change=change)
             case "untraced-host":
                 change = Gone(_UNTRACED, outside=_joined([between, *spans.values()]))
-                yield replace(_PLAIN[code], cost=cost, lead=_untraced(device, share), change=change)
+                yield _untraced(model, results, device, cost, change)
             case _:
-                yield replace(_PLAIN[code], cost=cost, lead=f"{_PLAIN[code].lead} {share}")
+                yield _held_up(_PLAIN[code], device, cost, wall)
+
+
+def _held_up(one: Candidate, device: DeviceGaps | None, cost: int, wall: int) -> Candidate:
+    """Say it of the device, where there is one: for no longer than it was idle."""
+    cost = _idle(one.code, device, cost)
+    if device is None or one.code not in _IDLE:
+        return replace(one, cost=cost, lead=f"{one.lead} {_share(cost, wall)}")
+    return replace(one, cost=cost, lead=f"{one.title} keeps {device.device} idle for {_share(cost, wall)}")
+
+
+def _idle(code: str, device: DeviceGaps | None, cost: int) -> int:
+    """Return how much of a cost the device was idle for the same reason; without a device all of it."""
+    if device is None or code not in _IDLE:
+        return cost
+    return min(cost, sum(device.causes.get(cause, 0) for cause in _IDLE[code]))
 
 
 def _joined(sets: list[Intervals]) -> Intervals:
@@ -137,24 +169,24 @@ _PLAIN = {
         _plain(
             "input",
             "Loading of input",
-            "Data is loaded while everything else waits, for",
+            "Loading of input holds the step up for",
             "use workers and prefetch",
             without="hidden,",
             change=PLAIN_CHANGES["input"],
         ),
         _plain(
             "allocation",
-            "Allocation in the loop",
+            "Allocating and freeing memory",
             "Memory is allocated and freed for",
             "reuse buffers",
             change=PLAIN_CHANGES["allocation"],
         ),
         _plain(
             "launch-overhead",
-            "Handing out work",
-            "Operators, API calls and launches hold the device up for",
+            "Handing out work call by call",
+            "Operators, API calls and launches take",
             "capture the step in a graph or compile it",
-            without="if they took no time",
+            without="if that took no time",
             change=Gone((Charge.OPERATOR, Charge.RUNTIME, Charge.LAUNCH), dispatch=True),
         ),
         _plain(
@@ -176,20 +208,20 @@ _PLAIN = {
         _plain(
             "thread-handover",
             "Threads that wake each other",
-            "Threads wait for each other to wake, for",
+            "Waiting for another thread to wake takes",
             "hand work over less often",
             change=Gone((Charge.DEPENDENCY,)),
         ),
         _plain(
             "between-steps",
             "Time between the steps",
-            "Between the steps pass",
-            "look at what the loop does outside them",
+            "Outside the steps pass",
+            "look at what the loop does between them",
         ),
         _plain(
             "outside-executor",
             "Outside the executor",
-            "The session's run is outside its executor for",
+            "The session's runs are outside the executor for",
             "bind inputs and outputs once",
         ),
         _plain(
@@ -208,17 +240,38 @@ _PLAIN = {
 }
 
 
-def _busiest(results: Mapping[str, Any]) -> DeviceGaps | None:
+def busiest_device(results: Mapping[str, Any]) -> DeviceGaps | None:
+    """Return the gaps of the device that runs most of the window; None where there is none."""
     gaps: Gaps | None = results.get("gaps")
     return max(gaps.devices, key=lambda one: one.busy_ns, default=None) if gaps is not None else None
 
 
-def _untraced(device: DeviceGaps | None, share: str) -> str:
-    if device is None:
-        return f"The step's thread is in no operator for {share}"
-    most = next((one for one in device.by_name if one.cause == "untraced_host"), None)
-    where = f", most of it in {named(most.name)}" if most is not None and most.name is not None else ""
-    return f"Python between operators holds {device.device} up for {share}{where}"
+def _untraced(
+    model: Model, results: Mapping[str, Any], device: DeviceGaps | None, cost: int, change: Change
+) -> Candidate:
+    wall = model.window.wall
+    if device is not None:
+        one = _held_up(replace(_PLAIN["untraced-host"], change=change), device, cost, wall)
+        most = next((one for one in device.by_name if one.cause == "untraced_host"), None)
+        where = f", most of it in {named(most.name)}" if most is not None and most.name is not None else ""
+        return replace(one, lead=f"{one.lead}{where}")
+    lead = (
+        "The step's thread is in no operator for" if model.window.steps else "On the critical path no operator runs for"
+    )
+    weighed: Overhead | None = results.get("overhead")
+    host = weighed.host if weighed is not None else None
+    longest = host.untraced[0] if host is not None and host.untraced else None
+    where = ""
+    if longest is not None and longest.name is not None and longest.duration_ns >= cost // 2:
+        where = f", most of it in {named(longest.name)}"
+    return replace(
+        _PLAIN["untraced-host"],
+        title="Time in no operator",
+        cost=cost,
+        lead=f"{lead} {_share(cost, wall)}{where}",
+        action="find out what runs there, and vectorise or compile it",
+        change=change,
+    )
 
 
 def _sync(model: Model, ledger: Ledger, device: DeviceGaps | None, cost: int) -> Candidate:
@@ -228,7 +281,7 @@ def _sync(model: Model, ledger: Ledger, device: DeviceGaps | None, cost: int) ->
     often = "once" if calls == 1 else f"{count(calls)} times"
     operator, told = called_operator(timeline, row), timeline.names[timeline.slices.name[row]]
     behind = [one.total_ns for one in device.exposed if (one.name, one.operator) == (told, operator)] if device else []
-    idle = f", then idle for {_share(sum(behind), model.window.wall)}" if behind else ""
+    idle = f", then idle for {_share(sum(behind), model.window.wall)}" if sum(behind) else ""
     return Candidate(
         code="sync",
         title="Blocking calls",
@@ -264,9 +317,9 @@ def _partition(weighed: Overhead, ledger: Ledger, code: str, cost: int, share: s
             code=code,
             title="Hand-offs between providers",
             cost=cost,
-            lead=f"{count(split.handoffs)} hand-offs between {' and '.join(map(named, split.providers))} take {share}",
+            lead=f"{count(split.handoffs)} hand-offs between {_providers(split)} take {share}",
             without="without them",
-            action="replace the operators that break the graph",
+            action="replace the operators between",
             evidence="partitions in the overhead section",
             change=Gone(_UNTRACED, within=ledger.spans[code]),
         )
@@ -275,13 +328,20 @@ def _partition(weighed: Overhead, ledger: Ledger, code: str, cost: int, share: s
         code=code,
         title="Operators on the CPU",
         cost=cost,
-        lead=f"{len(split.fallbacks)} operators fell back to the CPU and take {share}, most of all {named(first.name)} with"
-        f" {duration(first.duration_ns)}",
-        without="if they took no time",
+        lead=f"{_operators(len(split.fallbacks))} fell back to the CPU, for {share}, most of it {named(first.name)}",
+        without="without that",
         action="rewrite them for the accelerator",
         evidence="partitions in the overhead section",
         change=Gone((Charge.OPERATOR,), within=ledger.spans[code]),
     )
+
+
+def _providers(split: Partitions) -> str:
+    return " and ".join(named(one.removesuffix("ExecutionProvider")) for one in split.providers)
+
+
+def _operators(number: int) -> str:
+    return "1 operator" if number == 1 else f"{count(number)} operators"
 
 
 def _serial(results: Mapping[str, Any], least: int) -> Iterator[Candidate]:
@@ -291,27 +351,39 @@ def _serial(results: Mapping[str, Any], least: int) -> Iterator[Candidate]:
     if pipelining is None:
         return
     saving = pipelining.measured_wall_ns - pipelining.predicted_wall_ns
-    if saving < least:
+    steps: Steps | None = results.get("steps")
+    others = sorted(
+        (one for one in pipelining.stages if one.name != pipelining.bottleneck), key=lambda one: -one.median_ns
+    )
+    # The rest of what pipelining gives is time in no stage, which is another finding's.
+    hidden = sum(one.median_ns for one in others) * (steps.count if steps is not None else 0)
+    if min(saving, hidden) < least:
         return
-    stages = " and ".join(named(stage.name) for stage in pipelining.stages[:3])
+    pair = [one.name for one in pipelining.stages if one.name in (pipelining.bottleneck, others[0].name)]
     yield Candidate(
         code="serial-stages",
         title="Stages one after the other",
         cost=saving,
-        lead=f"{stages} follow each other, step after step, where {named(pipelining.bottleneck)} alone sets the pace",
-        without="pipelined across steps",
-        action="load ahead",
+        lead=f"{' and '.join(map(_stage, pair))} take turns",
+        without=f"pipelined across steps, at the pace of {_stage(pipelining.bottleneck)},",
+        action="let one run ahead of the other",
         evidence="pipelining in the serialisation section",
         saving=saving,
     )
 
 
-def _largest(model: Model, ledger: Ledger) -> Iterator[Candidate]:
+def _stage(name: str) -> str:
+    return "the rest of the step" if name == OUTSIDE else named(name)
+
+
+def _largest(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Candidate]:
     path, slices, wall = ledger.path, model.timeline.slices, model.window.wall
     works = (path.charge == Charge.OPERATOR) & (path.slice >= 0) & (ledger.owner == 0)
+    works &= ~overhead.is_executor(model.timeline)[slices.name[path.slice]]
     names, place = np.unique(slices.name[path.slice[works]], return_inverse=True)
     total = np.zeros(len(names), np.int64)
-    np.add.at(total, place, (path.end - path.start)[works])
+    waiting = intervals.covered(waits, path.end) - intervals.covered(waits, path.start)
+    np.add.at(total, place, (path.end - path.start - waiting)[works])
     if not len(names) or total.max() < LARGE * wall:
         return
     at = int(np.argmax(total))
@@ -322,28 +394,9 @@ def _largest(model: Model, ledger: Ledger) -> Iterator[Candidate]:
         code="largest-work",
         title="The largest piece of work",
         cost=int(total[at]),
-        lead=f"{named(model.timeline.names[name])} has most of the critical path, {_share(int(total[at]), wall)}",
+        lead=f"{named(model.timeline.names[name])} is the largest piece of the critical path, {_share(int(total[at]), wall)}",
         without="twice as fast,",
         action="begin there",
         evidence="work on the path by name",
         change=Halved(name),
-    )
-
-
-def _off_path(model: Model, results: Mapping[str, Any]) -> Iterator[Candidate]:
-    """Yield the name off the path that takes most, if it looks worth the trouble."""
-    found: CriticalPath | None = results.get("critical_path")
-    first = found.off_path[0] if found is not None and found.off_path else None
-    # Work without a name is in no list of names, and nobody could be told to leave it.
-    if first is None or not first.name or first.duration_ns < TEMPTING * model.window.wall:
-        return
-    yield Candidate(
-        code="leave-it",
-        title="Off the critical path",
-        cost=0,
-        lead=f"{named(first.name)} takes {duration(first.duration_ns)} off the critical path",
-        without="in half the time",
-        action="leave it",
-        evidence="work off the path",
-        change=Halved(model.timeline.names.index(first.name)),
     )

@@ -19,7 +19,8 @@ FINDINGS: dict[str, str] = {
         " allocator grow before the loop, avoid shapes that change from step to step."
     ),
     "untraced-host": (
-        "The step's thread is in no operator.\n\nPython between operators, or native code that the profiler does not see. Record with"
+        "The step's thread is in no operator.\n\nPython between operators, or native code that the profiler does not see, on the critical path; where there is a device, the cost is the time"
+        " for which it was idle meanwhile. Record with"
         " stacks or annotate it; vectorise it, move it off the step, compile or capture the step."
     ),
     "launch-overhead": (
@@ -65,10 +66,6 @@ FINDINGS: dict[str, str] = {
     "largest-work": (
         "One piece of host work has most of the critical path.\n\nWhatever else is done, the window cannot get much shorter before this"
         " does. The saving is that of a replay in which it takes half the time."
-    ),
-    "leave-it": (
-        "It takes long, and making it faster changes nothing.\n\nThis work is off the critical path: while it runs something else takes"
-        " longer. Leave it until what is on the path has become shorter."
     ),
 }
 """By code; the first line is the summary."""

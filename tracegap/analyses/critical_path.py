@@ -163,7 +163,7 @@ def _by_name(dag: Dag, found: Segments, works: NDArray[np.bool_]) -> tuple[Named
 def _off_path(dag: Dag, on_path: set[str]) -> tuple[OffPath, ...]:
     """Return the names with most work of their own that is not on the path, each with its least slack."""
     slices = dag.timeline.slices
-    slack = schedule.slack(dag.graph, dag.binding, dag.end)
+    slack = schedule.slack(dag.plan, dag.graph, dag.binding, dag.end)
     ends = dag.graph.nodes[(dag.graph.nodes < dag.source) & (dag.graph.nodes % 2 == 1)]
     rows = ends >> 1
     names, place = np.unique(slices.name[rows], return_inverse=True)
@@ -270,6 +270,7 @@ def _tables(result: CriticalPath) -> tuple[Table, ...]:
                 Column("total drag", Unit.NANOSECONDS, tuple(one.total_drag_ns for one in names)),
             ),
             total=len(result.by_name),
+            keep=3,
         ),
     ]
     if off:

@@ -80,6 +80,7 @@ def _causes_table(device: DeviceGaps) -> Table:
         ),
         total=len(causes),
         brief=6,
+        keep=4,
     )
 
 

@@ -9,18 +9,19 @@ Python between operators, API calls, waiting, loading of data, and the framework
 **How it is computed.** An operator's time is its slice less the operators inside it; API calls inside count to it. The union is taken
 over all threads, so overhead = wall − union, which is wall − sum where no two operators overlap; concurrency is sum / union.
 Each moment in no operator goes to the first that applies of: profiler, sync, input, allocator, runtime, outside the executor,
-in the executor but in no node, between steps, untraced host; what is left is unattributed. On the devices the parts are the causes of the gaps in which none of them runs (see gaps).
+in the executor but in no node, between steps, untraced host; what is left is unattributed. Untraced time is named by the innermost
+annotation or frame that its thread was in: a range without operators is work in none of them, which the critical path counts as work. On the devices the parts are the causes of the gaps in which none of them runs (see gaps).
 The parts add up to the overhead.
 What reaches over the window's edge is clipped. ``self_ns`` is an operator's time less everything inside it, API calls too.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, intervals
+from tracegap import activity, intervals, segments
 from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
 from tracegap.analyses.first_run import FirstRun, find_first_run
@@ -30,7 +31,7 @@ from tracegap.analyses.steps import clocks, is_first_apart, median
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
-from tracegap.report import Column, Section, Table
+from tracegap.report import Column, Section, Table, named
 from tracegap.timeline import Timeline, Window
 from tracegap.units import Unit, duration, ratio
 
@@ -39,6 +40,10 @@ TITLE = "What belongs to no operator"
 
 TRUSTED = 0.1
 """How far the traced time may be from the clean one before the profiler is what is being studied."""
+NAMED = 3
+"""Ranges that a sentence names."""
+TOLD = 0.05
+"""Share of the window from which the path's time in no operator is told apart from the overhead."""
 COST_OF_RECORDING = (1_000, 10_000)
 """ns that recording an operator costs, least and most."""
 
@@ -52,8 +57,19 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Range:
+    """Untraced host time in an annotation or frame, the innermost on its thread; without a name where it was in none."""
+
+    duration_ns: int
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Side:
-    """The host, or all devices together: ``overhead_ns = wall_ns − union_ns``, and the parts add up to it."""
+    """The host, or all devices together: ``overhead_ns = wall_ns − union_ns``, and the parts add up to it.
+
+    ``untraced`` divides the part of ``untraced_host`` by the ranges that the threads were in meanwhile.
+    """
 
     operator_sum_ns: int
     union_ns: int
@@ -62,6 +78,7 @@ class Side:
     overhead_ratio: float
     concurrency: float | None = None
     parts: tuple[Part, ...] | None = None
+    untraced: tuple[Range, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +118,8 @@ class Overhead:
     partitions: Partitions | None = None
     first_run: FirstRun | None = None
     wall_clock: WallClock | None = None
+    elsewhere_ns: int | None = None
+    """Time in which the critical path is in no slice of its thread, and operators run on other threads: no overhead."""
 
 
 def run(model: Model) -> Overhead | None:
@@ -120,7 +139,16 @@ def run(model: Model) -> Overhead | None:
         partitions=find_partitions(timeline, window),
         first_run=find_first_run(model),
         wall_clock=_wall_clock(model),
+        elsewhere_ns=_elsewhere(model) if len(rows) and not len(devices) else None,
     )
+
+
+def _elsewhere(model: Model) -> int:
+    path = segments.path(model.dag)
+    untraced = path.charge == Charge.UNTRACED_HOST
+    alone = in_no_operator(model.timeline, model.window)
+    start, end = path.start[untraced], path.end[untraced]
+    return int((end - start - (intervals.covered(alone, end) - intervals.covered(alone, start))).sum())
 
 
 def in_no_operator(timeline: Timeline, window: Window) -> Intervals:
@@ -139,6 +167,29 @@ def parts_of(timeline: Timeline, window: Window, time: Intervals) -> tuple[Part,
         time = left
     parts.append(Part(Charge.UNATTRIBUTED.word, intervals.total(time)))
     return tuple(sorted((part for part in parts if part.duration_ns), key=lambda part: -part.duration_ns))
+
+
+def _untraced(timeline: Timeline, window: Window, time: Intervals) -> tuple[Range, ...]:
+    """Divide the untraced part of time in no operator among the ranges in which it passed, the longest first."""
+    for cause, owned in claims(timeline, window):
+        if cause == Charge.UNTRACED_HOST:
+            time = intervals.subtract(time, intervals.subtract(time, owned))
+            break
+        time = intervals.subtract(time, owned)
+    else:
+        return ()
+    layers = []
+    for track in activity.host_tracks(timeline):
+        work = activity.host_layer(timeline, track, window.start, window.end)
+        # ranges that are the only record of work
+        layers.append(work.take(work.cause == Charge.UNTRACED_HOST))
+        layers.append(activity.context_layer(timeline, track, window.start, window.end))
+    shares, rest = activity.divide(time, layers)
+    sums = {-1: intervals.total(rest)}
+    for share in shares:
+        sums[share.name] = sums.get(share.name, 0) + share.duration
+    told = [Range(length, timeline.names[name] if name >= 0 else None) for name, length in sums.items() if length]
+    return tuple(sorted(told, key=lambda one: (-one.duration_ns, one.name or "")))
 
 
 def claims(timeline: Timeline, window: Window) -> Iterator[tuple[Charge, Intervals]]:
@@ -180,6 +231,12 @@ def _are_named(timeline: Timeline, ending: str) -> NDArray[np.bool_]:
     return np.array([*marks, False], np.bool_)
 
 
+def is_executor(timeline: Timeline) -> NDArray[np.bool_]:
+    """Mark the names of what runs nodes and is no work of its own, in ONNX Runtime: bool[n names + 1]."""
+    marks: NDArray[np.bool_] = _are_named(timeline, "Executor::Execute") | _are_named(timeline, "model_run")
+    return marks
+
+
 def _has_threads(timeline: Timeline) -> bool:
     """Whether operators stand on threads; on packed rows nothing tells what a thread did between two of them."""
     tracks = timeline.tracks
@@ -197,7 +254,8 @@ def _host(timeline: Timeline, window: Window, rows: Rows) -> Side:
     roots = rows[above < 0]
     length = np.minimum(slices.end[roots], window.end) - np.maximum(slices.start[roots], window.start)
     idle = in_no_operator(timeline, window)
-    return _made(int(length.sum()), window.wall - intervals.total(idle), window, parts_of(timeline, window, idle))
+    side = _made(int(length.sum()), window.wall - intervals.total(idle), window, parts_of(timeline, window, idle))
+    return replace(side, untraced=_untraced(timeline, window, idle) or None)
 
 
 def _device(model: Model, rows: Rows) -> Side:
@@ -287,6 +345,11 @@ def section(result: Overhead) -> Section:
         lines.append(first.sentence())
     if result.host is not None:
         lines.append(_sentence("Operators", "in none of them", result.host))
+        if result.elsewhere_ns is not None and result.elsewhere_ns >= TOLD * result.host.wall_ns:
+            lines.append(
+                f"The critical path is in no operator for {duration(result.elsewhere_ns)} more, in which operators run on"
+                " other threads."
+            )
         tables.append(_parts_table("Host time in no operator, by cause", result.host, brief=4))
     if result.device is not None:
         lines.append(_sentence("Device work", "with no device at work", result.device))
@@ -313,12 +376,12 @@ def section(result: Overhead) -> Section:
 
 
 def _sentence(what: str, rest: str, side: Side) -> str:
-    overlap = ""
+    overlap, where = "", _ranges(side)
     if side.concurrency is not None and side.operator_sum_ns != side.union_ns:
         overlap = f" ({side.concurrency:.2f} at a time where any runs, {duration(side.union_ns)} in all)"
     return (
         f"{what}: {duration(side.operator_sum_ns)}{overlap}, and {duration(side.overhead_ns)} of {duration(side.wall_ns)}"
-        f" ({ratio(side.overhead_ratio)}) {rest}."
+        f" ({ratio(side.overhead_ratio)}) {rest}{f': {where}' if where else ''}."
     )
 
 
@@ -331,16 +394,28 @@ def _against_clean(clock: WallClock) -> str:
 
 def _parts_table(title: str, side: Side, *, brief: int) -> Table:
     parts = side.parts or ()
-    return Table(
-        title=title,
-        columns=(
-            Column("cause", Unit.TEXT, tuple(part.cause.replace("_", " ") for part in parts)),
-            Column("time", Unit.NANOSECONDS, tuple(part.duration_ns for part in parts), bar=True),
-            Column("of window", Unit.RATIO, tuple(part.duration_ns / side.wall_ns for part in parts)),
-        ),
-        total=len(parts),
-        brief=brief,
-    )
+    columns = [
+        Column("cause", Unit.TEXT, tuple(part.cause.replace("_", " ") for part in parts)),
+        Column("time", Unit.NANOSECONDS, tuple(part.duration_ns for part in parts), bar=True),
+        Column("of window", Unit.RATIO, tuple(part.duration_ns / side.wall_ns for part in parts)),
+    ]
+    first = _named(side)[:1]
+    if first:
+        untraced = Charge.UNTRACED_HOST.word
+        columns.append(
+            Column("most in", Unit.TEXT, tuple(first[0].name if part.cause == untraced else "" for part in parts))
+        )
+    return Table(title=title, columns=tuple(columns), total=len(parts), brief=brief)
+
+
+def _ranges(side: Side) -> str:
+    """Name the ranges that have most of the time in no operator."""
+    large = [one for one in _named(side)[:NAMED] if one.duration_ns >= 0.1 * side.overhead_ns]
+    return ", ".join(f"{named(one.name or '')} {duration(one.duration_ns)}" for one in large)
+
+
+def _named(side: Side) -> list[Range]:
+    return [one for one in side.untraced or () if one.name is not None]
 
 
 def _operators_table(result: Overhead) -> Table:

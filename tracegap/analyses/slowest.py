@@ -1,6 +1,6 @@
 """Why the slowest step is slow: what it has more of than the median one, by cause and operator. Part of the steps analysis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,7 @@ from tracegap import activity, intervals
 from tracegap.activity import Layer, Share
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
+from tracegap.kinds import CONTEXT, Role
 from tracegap.report import Column, Table, named
 from tracegap.timeline import Timeline
 from tracegap.units import Unit, duration
@@ -92,7 +93,8 @@ def _divided(timeline: Timeline, row: int, begin: int, finish: int, clock: str) 
     layers.append(activity.host_layer(timeline, track, begin, finish, waiting_device=clock == "device"))
     if clock == "span":
         layers += _other_operators(timeline, track, begin, finish)
-    layers.append(activity.context_layer(timeline, track, begin, finish))
+    own = activity.context_layer(timeline, track, begin, finish)
+    layers += [own.take(own.name >= 0), *_waited_for(timeline, track, begin, finish), own]
     whole = intervals.union(np.array([begin], np.int64), np.array([finish], np.int64))
     shares, rest = activity.divide(whole, layers)
     return [*shares, *_remaining(timeline, row, rest)]
@@ -116,6 +118,15 @@ def _other_operators(timeline: Timeline, track: int, begin: int, finish: int) ->
         for other in activity.host_tracks(timeline)
         if other != track
     ]
+
+
+def _waited_for(timeline: Timeline, track: int, begin: int, finish: int) -> list[Layer]:
+    """Say what ranges ran on other threads, as the only record of work there, while the step's thread was in nothing: it waited."""
+    slices, tracks = timeline.slices, timeline.tracks
+    ranges = slices.runs & np.isin(slices.kind, CONTEXT) & (slices.track != track)
+    ranges &= (slices.start < finish) & (slices.end > begin) & (tracks.role[slices.track] == Role.HOST)
+    layers = (activity.host_layer(timeline, int(other), begin, finish) for other in np.unique(slices.track[ranges]))
+    return [replace(layer, cause=np.full(len(layer), Charge.DEPENDENCY, np.uint8)) for layer in layers]
 
 
 def _operator_names(timeline: Timeline) -> NDArray[np.int32]:

@@ -76,14 +76,25 @@ def lost(use: Use) -> int:
     return use.duration_ns - (use.attainable_ns or 0)
 
 
+def chain_title(chain: ChainUse) -> str:
+    """Say which operators a chain is of."""
+    often = f", {count(chain.count)} times" if chain.count > 1 else ""
+    return f"{len(chain.names)} elementwise operators in a row ({_arrows(chain)}{often})"
+
+
+def first_clause(action: str) -> str:
+    """Return the start of an action, to go on with in a sentence."""
+    first = action.rstrip(".").partition(":")[0].partition(";")[0]
+    return first[:1].lower() + first[1:]
+
+
 def chain_sentence(chain: ChainUse) -> str:
     """Say what a chain moves and what fusing it would save."""
     share = "" if chain.f_b is None or chain.over_limit else f", {ratio(chain.f_b)} of the bandwidth"
     rate = f" at {bandwidth(chain.bytes_per_s)}{share}" if chain.bytes_per_s else ""
     meant = f": {chain.diagnosis}" if chain.diagnosis else ""
-    often = f", {count(chain.count)} times" if chain.count > 1 else ""
     return (
-        f"{len(chain.names)} elementwise operators in a row ({_arrows(chain)}{often}) move {size(chain.bytes or 0)}"
+        f"{chain_title(chain)} move {size(chain.bytes or 0)}"
         f" in {duration(chain.duration_ns)}{rate}{meant}; fused they would move {size(chain.saving_bytes)} less,"
         " if each feeds the next."
     )

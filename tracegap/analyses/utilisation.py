@@ -24,15 +24,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tracegap import activity, operators, waste
+from tracegap import activity, waste
 from tracegap.activity import Rows
-from tracegap.analyses import busy, chains, roofline, transfers
+from tracegap.analyses import busy, chains, roofline, transfers, wasted
 from tracegap.analyses.contract import Model
 from tracegap.analyses.counted import place
 from tracegap.analyses.roofline import Part
 from tracegap.analyses.use_results import DeviceLimits, LooseKernel, Utilisation
 from tracegap.analyses.use_tables import tables
-from tracegap.analyses.use_words import achieved, capital, chain_sentence, lost, meant, notes, work_lines
+from tracegap.analyses.use_words import capital, chain_title, first_clause, lost, notes, work_lines
 from tracegap.costs.diagnosis import Branch
 from tracegap.costs.limits import Limits
 from tracegap.kinds import Kind
@@ -40,7 +40,7 @@ from tracegap.operators import HOST, Measured
 from tracegap.problems import Problem, problem
 from tracegap.report import Finding, Section, named
 from tracegap.timeline import Timeline
-from tracegap.units import duration, ratio
+from tracegap.units import duration, ratio, size
 
 NAME = "utilisation"
 TITLE = "Busy or fast?"
@@ -52,7 +52,7 @@ def run(model: Model) -> Utilisation | None:
     if window.wall <= 0:
         return None
     near = activity.overlapping(timeline, window.start, window.end)
-    measured = operators.measure(timeline, window)
+    measured = model.measured
     found, places = roofline.parts(measured)
     limits = roofline.limits_of(timeline, model.hardware)
     uses = roofline.uses(timeline, measured.calls, found, limits)
@@ -175,6 +175,7 @@ FINDINGS: dict[str, str] = {
         "A family of operators is slower than the device allows.\n\nThe limit that binds is not reached: shapes that do not fill the"
         " device, an access pattern or a kernel that wastes it. See which shapes in the utilisation section."
     ),
+    **wasted.PAGES,
 }
 """What each finding of this analysis means and what to do."""
 
@@ -182,8 +183,8 @@ FINDINGS: dict[str, str] = {
 _BELOW = (Branch.COMPUTE_INEFFICIENT, Branch.BANDWIDTH_INEFFICIENT, Branch.TWO_PHASE, Branch.LATENCY)
 
 
-def findings(result: Utilisation, model: Model, *, least: float = 0.03) -> Iterator[Finding]:
-    """Yield what is worth doing about slow work: the largest chain to fuse, the family that loses most to the roof.
+def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Iterator[Finding]:
+    """Yield what is worth doing about slow work: what is wasted, the largest chain to fuse, the family that loses most to the roof.
 
     Both only where replay says that the window would be shorter for it; two sums over the window's work and a replay each.
 
@@ -195,21 +196,26 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.03) -> Itera
         Share of the window under which a cost or a saving is no finding.
     """
     bar = least * model.window.wall
+    told = list(wasted.findings(result.waste, model, bar))
+    yield from told
     chain = next((one for one in result.chains if one.duration_ns >= bar and one.bytes and not one.over_limit), None)
     losing = [use for use in result.families if use.diagnosis in _BELOW and lost(use) >= bar]
     if chain is not None:
         losing = [use for use in losing if use.name != "elementwise"]
+    if any(one.code in wasted.COPYING for one in told):
+        losing = [use for use in losing if use.name != "copies"]
     if chain is None and not losing:
         return
     timeline, window = model.timeline, model.window
-    measured = operators.measure(timeline, window)
+    measured = model.measured
     if chain is not None:
         saving = window.wall - roofline.replayed(model, measured, chains.fused(timeline, measured, chain))
         if saving >= bar:
             yield Finding(
                 code="elementwise-chain",
                 title="Elementwise operators in a row",
-                text=f"{chain_sentence(chain).removesuffix('.')}: fuse them.",
+                text=f"{chain_title(chain)} move {size(chain.bytes or 0)} in {duration(chain.duration_ns)}; fused, if each feeds the"
+                f" next, the window takes {duration(window.wall - saving)} (−{ratio(saving / window.wall)}): fuse them.",
                 cost_ns=chain.duration_ns,
                 evidence="chains in the utilisation section",
                 saving_ns=saving,
@@ -224,8 +230,9 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.03) -> Itera
             yield Finding(
                 code="below-roof",
                 title=f"{capital(use.name)} below the roof",
-                text=f"{capital(use.name)} takes {duration(use.duration_ns)} and could take"
-                f" {duration(use.attainable_ns or 0)} on {use.device}: {achieved(use)}{meant(use)}. {use.action}",
+                text=f"{capital(use.name)}: {duration(use.duration_ns)} on {use.device}, at its limits {duration(use.attainable_ns or 0)}"
+                f" ({use.diagnosis}); there the window takes {duration(model.window.wall - saving)}"
+                f" (−{ratio(saving / model.window.wall)}): {first_clause(use.action or '')}.",
                 cost_ns=lost(use),
                 evidence="kinds of operators in the utilisation section",
                 saving_ns=saving,

@@ -2,7 +2,8 @@
 
 Costs are time of the critical path, and each nanosecond of it has one owner among the findings. Payoffs come from replaying the
 dependency graph with the change made; findings stand in their order, and payoffs are never summed. A bound is named only if it
-has half of the path and a clear lead over the next. Nothing is said where an implausible time touches the window.
+has half of the path and a clear lead over the next, and a device that hardly ever waits is the bound itself. Nothing is said
+where an implausible time touches the window.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from tracegap.analyses.bounds import bound_of, said, shares_of
-from tracegap.analyses.candidates import PLAIN_CHANGES, candidates
+from tracegap import activity, intervals
+from tracegap.analyses.bounds import HALF, OTHERS, Share, bound_of, said, shares_of
+from tracegap.analyses.candidates import PLAIN_CHANGES, busiest_device, candidates, is_unmarked
 from tracegap.analyses.catalogue import FINDINGS
 from tracegap.analyses.contract import Model
-from tracegap.analyses.gaps import Gaps
+from tracegap.analyses.elsewhere import awaited
+from tracegap.analyses.gaps import DeviceGaps
 from tracegap.analyses.ledger import draw_up
 from tracegap.analyses.payoff import NoSync, Pricing
+from tracegap.charges import Charge
 from tracegap.edges import Cause
+from tracegap.kinds import Kind
 from tracegap.report import Finding, Verdict, named
 from tracegap.units import ratio
 
@@ -30,7 +35,7 @@ LEAST = 0.01
 could measure whether it was got."""
 
 IDLE = 0.2
-"""Idle share of the busiest device from which it cannot be said that nothing stands out."""
+"""Idle share of the busiest device under which it is what binds, and from which it cannot be said that nothing stands out."""
 
 
 def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] = ()) -> Verdict:
@@ -55,18 +60,51 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
     gain = unblocked.get("sync", 0)
     keeping = [code for code, saving in unblocked.items() if saving >= gain]
     ledger = draw_up(model, results, blaming=gain >= max(least, 1), spared=keeping)
-    shares = shares_of(model, ledger.path)
-    bound = bound_of(shares)
-    might = candidates(model, results, ledger, least=least, alone=not given)
+    waits = awaited(model, ledger.path)
+    shares = shares_of(model, ledger.path, waits)
+    bound = "device" if _never_waits(results) else bound_of(shares)
+    if bound == Charge.UNTRACED_HOST.word and is_unmarked(model):
+        bound = "unknown"
+    might = candidates(model, results, ledger, waits, least=least, alone=not given)
     open_ = {one.code: one.change for one in might if one.change is not None and one.code not in unblocked}
     saved = unblocked | pricing.savings(open_)
     found = [*(one.finding(wall, saved.get(one.code)) for one in might), *given]
-    worth = [one for one in found if one.code != "leave-it" and _payoff(one) >= least]
-    if not worth:
-        return Verdict(_nothing(results), bound)
+    worth = [one for one in found if _payoff(one) >= max(least, 1)]
+    if not worth and bound != "unknown" and OTHERS not in bound:
+        return Verdict(_nothing(model, results), bound)
     worth.sort(key=lambda one: (-_payoff(one), one.code))
-    spared = [one for one in found if one.code == "leave-it" and _payoff(one) < least]
-    return Verdict(f"{_bound(bound)}: {said(shares)}", bound, _owned_once([*worth, *spared][:MOST], wall))
+    return Verdict(_summary(model, results, bound, shares), bound, _owned_once(worth[:MOST], wall))
+
+
+def _never_waits(results: Mapping[str, Any]) -> bool:
+    """Whether the busiest device is hardly ever idle: whatever the path runs through then, nothing holds it up for long."""
+    busiest = busiest_device(results)
+    return busiest is not None and busiest.idle_ratio < IDLE
+
+
+def _summary(model: Model, results: Mapping[str, Any], bound: str, shares: list[Share]) -> str:
+    busiest = busiest_device(results)
+    if busiest is not None and _never_waits(results):
+        return (
+            f"{_bound(bound)}: {busiest.device} is busy {ratio(1 - busiest.idle_ratio)} of the window"
+            f"{_spinning(model, busiest)}; {said(shares, first_only=True)}"
+        )
+    if bound == "unknown" and is_unmarked(model):
+        return f"no step is marked, and nothing says what threads wait for: {said(shares)}"
+    return f"{_bound(bound)}: {said(shares)}"
+
+
+def _spinning(model: Model, device: DeviceGaps) -> str:
+    """Say that a device is busy communicating, if it is mostly that: such kernels also spin while they wait."""
+    timeline, window = model.timeline, model.window
+    labels = [one.label for one in timeline.devices]
+    rows = activity.device_rows(timeline, labels.index(device.device))
+    rows = rows[timeline.slices.kind[rows] == Kind.COMM]
+    communicating = intervals.clip(
+        intervals.union(timeline.slices.start[rows], timeline.slices.end[rows]), window.start, window.end
+    )
+    share = intervals.total(communicating) / device.busy_ns
+    return f" ({ratio(share)} of that with communication, which spins while it waits)" if share >= HALF else ""
 
 
 def _unblocked(model: Model, pricing: Pricing) -> dict[str, int]:
@@ -102,6 +140,7 @@ _SAID = {
     "communication": "communication",
     "launch": "launching and scheduling",
     "operator": "operators",
+    "other_threads": "operators of other threads",
     "runtime": "API calls",
     "untraced_host": "untraced host time",
     "between_steps": "time between the steps",
@@ -121,19 +160,18 @@ def _owned_once(findings: list[Finding], wall: int) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def _nothing(results: Mapping[str, Any]) -> str:
+def _nothing(model: Model, results: Mapping[str, Any]) -> str:
     """Say why there is no finding: all is well, or the device is idle for a reason that no change takes away."""
-    gaps: Gaps | None = results.get("gaps")
-    busiest = max(gaps.devices, key=lambda one: one.busy_ns, default=None) if gaps is not None else None
-    unsaved = f"no change that was replayed saves {ratio(LEAST)}"
+    busiest = busiest_device(results)
+    unsaved = f"no change that was replayed saves {ratio(LEAST)} or more"
     if busiest is not None and busiest.idle_ratio > IDLE:
         cause, time = next(iter(busiest.causes.items()))
         why = f"{ratio(time / busiest.idle_ns)} of that is {cause.replace('_', ' ')}"
         return f"{unsaved}: {busiest.device} is idle {ratio(busiest.idle_ratio)} of the window, {why}"
     if busiest is not None:
-        return (
-            f"nothing stands out: {busiest.device} is busy {ratio(1 - busiest.idle_ratio)} of the window, and {unsaved}"
-        )
+        busy = f"{busiest.device} is busy {ratio(1 - busiest.idle_ratio)} of the window"
+        spinning = _spinning(model, busiest)
+        return f"{unsaved}: {busy}{spinning}" if spinning else f"nothing stands out: {busy}, and {unsaved}"
     host = results["overhead"].host if "overhead" in results else None
     share = f"operators take {ratio(host.union_ns / host.wall_ns)} of the window, and " if host is not None else ""
     return f"nothing stands out: {share}{unsaved}"

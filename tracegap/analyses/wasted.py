@@ -1,0 +1,103 @@
+"""Findings about work that brings the result no nearer. Part of the utilisation analysis.
+
+In: a `Model` and the waste that was found in it. Out: findings, priced by a replay in which that work takes no time. Blocking
+calls, allocation and small kernels have findings of their own, which own their time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracegap import change, schedule, waste
+from tracegap.analyses.contract import Model
+from tracegap.report import Finding, named
+from tracegap.units import count, duration, ratio
+from tracegap.waste import Found, Waste
+
+COPYING = ("layout", "cast", "round-trip")
+"""Waste that is copying: it owns the time of copies."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    title: str
+    action: str
+    page: str
+
+
+_TOLD: dict[str, _Words] = {
+    "repeated": _Words(
+        "Work done again",
+        "compute it once, or batch it",
+        "The same work is done again within a step.\n\nA node, a module or a heavy operator is called more often than what stands beside"
+        " it, with the same inputs or shapes. A trace does not tell values: look whether the calls are one.",
+    ),
+    "recomputation": _Words(
+        "Forward work done again in the backward pass",
+        "checkpoint less, as far as memory allows",
+        "Forward work is done again in the backward pass.\n\nActivation checkpointing pays time for memory. See in the memory section"
+        " whether that much is needed.",
+    ),
+    "layout": _Words(
+        "Changing the layout of data",
+        "keep one layout from end to end",
+        "Values are written again in another order.\n\nTransposing, permuting and making contiguous moves bytes and computes nothing.",
+    ),
+    "cast": _Words(
+        "Changing the type of data",
+        "keep one type, or cast once outside the loop",
+        "Values are written again in another type.\n\nCasts move bytes and compute nothing: keep one type, or cast weights once.",
+    ),
+    "round-trip": _Words(
+        "Copying to the host and back",
+        "keep the data on the device",
+        "Data is copied from the device to the host and back.\n\nAs many bytes return in the same step: an operator that runs on the"
+        " host between two on the device.",
+    ),
+}
+
+PAGES = {
+    code: f"{words.page} The saving is that of a replay in which it takes no time, with all it launched."
+    for code, words in _TOLD.items()
+}
+"""What each finding means and what to do, by code."""
+
+
+def findings(found: tuple[Waste, ...], model: Model, least: float) -> Iterator[Finding]:
+    """Yield what is worth it of the waste that was found; one replay each.
+
+    Parameters
+    ----------
+    least : float
+        ns under which a time or a saving is no finding.
+    """
+    if any(one.code in _TOLD and one.duration_ns >= least for one in found):
+        for one in waste.find_rows(model):
+            if one.waste.code in _TOLD and one.waste.duration_ns >= least:
+                saving = _saving(one, model)
+                if saving >= least:
+                    yield _said(one.waste, model.window.wall, saving)
+
+
+def _saving(found: Found, model: Model) -> int:
+    dag = model.dag
+    marks = np.zeros(len(model.timeline.slices), np.uint32)
+    marks[found.rows] = 1
+    weight = change.shortened(dag, change.spread(model.timeline, marks) != 0, 0.0)
+    (end,) = schedule.replay_many(dag.plan, [weight], dag.graph.time, dag.end).tolist()
+    return int(dag.window.end - end)
+
+
+def _said(one: Waste, wall: int, saving: int) -> Finding:
+    words = _TOLD[one.code]
+    most = f", most of it {named(one.names[0])}" if one.names else ""
+    return Finding(
+        code=one.code,
+        title=words.title,
+        text=f"{words.title} takes {duration(one.duration_ns)} ({count(one.count)} ×{most}); without it the window takes"
+        f" {duration(wall - saving)} (−{ratio(saving / wall)}): {words.action}.",
+        cost_ns=one.duration_ns,
+        evidence="activity without progress in the utilisation section",
+        saving_ns=saving,
+    )
