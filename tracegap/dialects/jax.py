@@ -24,16 +24,18 @@ def sniff(head: Head) -> bool:
 
 def written_by_jax(head: Head) -> bool:
     """Tell JAX from TensorFlow in a trace of XProf."""
-    mine = False
-    for event in head.events:
-        name, arguments = str(event.get("name", "")), event.get("args")
-        text = str(arguments.get("name", "")) if name == "thread_name" and isinstance(arguments, dict) else ""
-        if name.startswith(_TENSORFLOW) or text.startswith(_TENSORFLOW_THREADS):
-            return False
-        mine = mine or name.startswith(_OWN) or any(part in text for part in _THREADS)
-        mine = mine or (name.startswith("$") and "jax" in name)
-        mine = mine or (isinstance(arguments, dict) and str(arguments.get("hlo_module", "")).startswith("jit_"))
-    return mine
+    names = [str(event.get("name", "")) for event in head.events]
+    threads = head.given("thread_name")
+    arguments = [event["args"] for event in head.events if isinstance(event.get("args"), dict)]
+    if any(name.startswith(_TENSORFLOW) for name in names) or any(
+        name.startswith(_TENSORFLOW_THREADS) for name in threads
+    ):
+        return False
+    return (
+        any(name.startswith(_OWN) or (name.startswith("$") and "jax" in name) for name in names)
+        or any(part in name for name in threads for part in _THREADS)
+        or any(str(one.get("hlo_module", "")).startswith("jit_") for one in arguments)
+    )
 
 
 def mark(events: Events) -> Marks:

@@ -29,6 +29,17 @@ class Head:
     events: tuple[dict[str, Any], ...]
     bare: bool
 
+    def given(self, kind: str) -> tuple[str, ...]:
+        """Return the names that metadata events of a kind (``process_name``, ``thread_name``) give.
+
+        Examples
+        --------
+        >>> Head({}, ({"ph": "M", "name": "process_name", "args": {"name": "/host:CPU"}},), bare=True).given("process_name")
+        ('/host:CPU',)
+        """
+        arguments = (event.get("args") for event in self.events if event.get("name") == kind)
+        return tuple(str(one.get("name", "")) for one in arguments if isinstance(one, dict))
+
 
 @dataclass(frozen=True, eq=False)
 class TrackMarks(Columns):

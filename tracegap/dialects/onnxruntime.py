@@ -57,11 +57,7 @@ def sniff(head: Head) -> bool:
             return True
         if category in ("engine", "loop", "native", "session") and name.startswith(_ENGINE):
             return True
-        arguments = event.get("args")
-        process = str(arguments.get("name", "")) if name == "process_name" and isinstance(arguments, dict) else ""
-        if process.startswith("onnxruntime-"):
-            return True
-    return False
+    return any(name.startswith("onnxruntime-") for name in head.given("process_name"))
 
 
 def mark(events: Events) -> Marks:

@@ -9,12 +9,7 @@ from numpy.typing import NDArray
 from tracegap.dialects import kineto_links, kineto_tracks
 from tracegap.dialects.kineto_names import CATEGORIES, STEP, Source, kind
 from tracegap.dialects.marks import Head, Marks
-from tracegap.dialects.rows import (
-    NONE,
-    are_slices,
-    process_texts,
-    tell,
-)
+from tracegap.dialects.rows import NONE, are_slices, process_texts, tell
 from tracegap.events import ArgType, Events
 from tracegap.kinds import Kind
 

@@ -37,8 +37,7 @@ _REPEATS = ("stream:all", "memcpy")
 
 def sniff(head: Head) -> bool:
     """Whether the processes are those of the timeline module."""
-    names = [event.get("args") for event in head.events if event.get("name") == "process_name"]
-    if is_timeline(str(given.get("name", "")) for given in names if isinstance(given, dict)):
+    if is_timeline(head.given("process_name")):
         return True
     return any(event.get("cat") == "DataFlow" and event.get("ph") in ("s", "t") for event in head.events)
 

@@ -74,12 +74,7 @@ _DERIVED = (
 
 def is_xprof(head: Head) -> bool:
     """Whether the planes are XProf's: processes named by host or device, events without category."""
-    return any(
-        event.get("name") == "process_name"
-        and isinstance(event.get("args"), dict)
-        and _NAME.match(str(event["args"].get("name", "")))
-        for event in head.events
-    )
+    return any(_NAME.match(name) for name in head.given("process_name"))
 
 
 def mark(events: Events, *, producer: str) -> Marks:
