@@ -1,4 +1,7 @@
-"""Flow events of the file (s, t, f, and ``bind_id`` with ``flow_out``/``flow_in``) resolved to arrows between slices."""
+"""Flow events of the file (s, t, f, and ``bind_id`` with ``flow_out``/``flow_in``) resolved to arrows between slices.
+
+In: `Events`, and the slices that they can stand on. Out: `Arrows`. Not judged here: whether an arrow goes back in time.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,8 @@
-"""Time stamps that cannot be right, and processes that count from different zeros."""
+"""Time stamps that cannot be right, and processes that count from different zeros.
+
+In: starts and ends as the file has them, and their processes. Out: `Clocks`. Not found here: clocks that run at different
+speeds, or apart by less than an hour.
+"""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,7 @@
-"""The stretch of time that is analysed."""
+"""The stretch of time that is analysed.
+
+In: a `Timeline` and what the user asked for. Out: a `Window`.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,7 @@
-"""What a report says of the trace itself: where it is from, what is in it, and the few words of the headline."""
+"""What a report says of the trace itself: where it is from, what is in it, and the few words of the headline.
+
+In: a `Timeline` and a `Window`. Out: the keys ``trace`` and ``window`` of the JSON report, and the sections of the inventory.
+"""
 
 from collections import Counter
 from collections.abc import Mapping

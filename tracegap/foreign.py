@@ -1,4 +1,7 @@
-"""What a file is that is not a trace, in one sentence that tells the reader what to do."""
+"""What a file is that is not a trace, in one sentence that tells the reader what to do.
+
+In: its first bytes and its top-level keys. Out: the sentence.
+"""
 
 import re
 from collections.abc import Mapping

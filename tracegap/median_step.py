@@ -1,4 +1,7 @@
-"""What happens when in the median step: its stages, and when each device works, as a chart."""
+"""What happens when in the median step: its stages, and when each device works, as a chart.
+
+In: a `Timeline` and a `Window`. Out: a `Chart`, or None where there is no step.
+"""
 
 import numpy as np
 

@@ -1,4 +1,7 @@
-"""Steps and stages: which slices are iterations, which of them were cut, and which step each slice belongs to."""
+"""Steps and stages: which slices are iterations, which of them were cut, and which step each slice belongs to.
+
+In: nested slices, launches for `attribute`. Out: the slices with their step, `Steps` and `Stages`.
+"""
 
 import re
 from dataclasses import replace

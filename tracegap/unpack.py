@@ -83,9 +83,7 @@ def _gzip(pieces: Iterator[bytes], name: str, problems: list[Problem]) -> Iterat
     while True:
         rest = _more(rest, pieces, 18)
         if not rest.startswith(_GZIP):
-            if rest.strip(
-                b"\0"
-            ):  # zero padding behind the last member is allowed (RFC 1952 says nothing, gzip accepts)
+            if rest.strip(b"\0"):  # zeros behind the last member are padding: gzip(1) takes them, RFC 1952 says nothing
                 problems.append(problem("archive-tail", 1, f"byte {done} of the archive"))
             return
         rest, header = _skip_header(rest, pieces)
