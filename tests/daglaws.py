@@ -45,7 +45,7 @@ def replayed_as_observed(dag: Dag) -> None:
 def slack_is_zero_on_the_path(dag: Dag) -> None:
     """Slack is never negative, and nothing on the path has any."""
     graph = dag.graph
-    slack = schedule.slack(graph, dag.binding, dag.end)
+    slack = schedule.slack(dag.plan, graph, dag.binding, dag.end)
     assert slack[graph.nodes].min() >= 0
     rows = schedule.path(graph, dag.binding, dag.end)
     source, target = graph.edges.source[rows], graph.edges.target[rows]

@@ -554,7 +554,7 @@ def test_the_twin_of_the_path_that_is_1_us_shorter_has_1_us_of_slack():
     trace.stream(8).kernel("twin", 11, 110 - 1, main.launch(1, 2))
     main.sync(5, 110, "cudaDeviceSynchronize")
     dag = dag_of(trace)
-    slack = schedule.slack(dag.graph, dag.binding, dag.end)
+    slack = schedule.slack(dag.plan, dag.graph, dag.binding, dag.end)
     by_name = {dag.timeline.names[name]: row for row, name in enumerate(dag.timeline.slices.name.tolist())}
     assert slack[2 * by_name["long"] + 1] == 0
     assert slack[2 * by_name["twin"] + 1] == 1000

@@ -119,7 +119,7 @@ def test_a_walk_through_moments_later_than_its_node_tells_only_the_first_of_them
 def test_slack_is_how_long_a_node_may_slip():
     # 0 → 1 → 3 takes 10 + 10; 0 → 2 → 3 takes 4 + 1, and node 4 leads nowhere.
     one = graph([0, 10, 4, 20, 7], (0, 1, 10), (1, 3, 10), (0, 2, 4), (2, 3, 1), (0, 4, 7))
-    assert slack(one, bind(one), 3).tolist() == [0, 0, 15, 0, 13]
+    assert slack(contract(one), one, bind(one), 3).tolist() == [0, 0, 15, 0, 13]
 
 
 def test_a_shorter_edge_lets_the_next_path_bind():
@@ -248,7 +248,7 @@ def test_slipping_by_its_slack_never_delays_the_end_and_by_more_does(one, data):
     edges = one.edges
     found = bind(one)
     end = int(np.argmax(one.time))
-    spare = slack(one, found, end)
+    spare = slack(contract(one), one, found, end)
     node = data.draw(st.integers(1, len(one.time) - 1))
     plan, weight = contract(one), weights(one, found)
     reaches = networkx.DiGraph(zip(edges.source.tolist(), edges.target.tolist(), strict=True))

@@ -22,14 +22,15 @@ Examples
 >>> plan = contract(graph)
 >>> replay(plan, weights(graph, found), graph.time).tolist()
 [0, 10, 12, 20]
->>> slack(graph, found, 3).tolist()
+>>> slack(plan, graph, found, 3).tolist()
 [0, 0, 2, 0]
 """
 
 from tracegap.schedule.folding import Plan, contract, replay, replay_many
 from tracegap.schedule.graph import NEVER, Binding, Edges, Graph, bind, weights
 from tracegap.schedule.ordering import Order, order
-from tracegap.schedule.paths import path, slack, walks
+from tracegap.schedule.paths import path, walks
+from tracegap.schedule.slipping import slack
 
 __all__ = [
     "NEVER",

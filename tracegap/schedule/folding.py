@@ -20,7 +20,7 @@ from tracegap.schedule.graph import NEVER, Graph
 _BATCH = 8
 """Scenarios replayed side by side; bounds the memory at some 350 bytes a head."""
 
-_LONG = 16
+LONG = 16
 """Heads and edges of a run, on average, from which array passes are faster than stepping from edge to edge."""
 
 
@@ -83,11 +83,7 @@ class Plan:
 
 def contract(graph: Graph) -> Plan:
     """Fold the chains of a graph without cycles, and find its runs. One loop over heads and the edges into them."""
-    return fold(len(graph.time), graph.nodes, graph.edges.source, graph.edges.target)
-
-
-def fold(size: int, nodes: NDArray[np.int32], source: NDArray[np.int32], target: NDArray[np.int32]) -> Plan:
-    """As `contract`, from arrays: `size` is the number of all nodes."""
+    size, nodes, source, target = len(graph.time), graph.nodes, graph.edges.source, graph.edges.target
     place = np.zeros(size, np.int32)
     place[nodes] = np.arange(len(nodes), dtype=np.int32)
     alone = np.bincount(target, minlength=size)[target] == 1
@@ -197,8 +193,8 @@ def replay(plan: Plan, weight: NDArray[np.int64], start: NDArray[np.int64]) -> N
     -------
     int64[m]
     """
-    total = _totals(plan, weight)
-    moments = _moments(plan, _lengths(plan, weight, total)[:, None], start)[:, 0]
+    total = totals(plan, weight)
+    moments = _moments(plan, lengths(plan, weight, total)[:, None], start)[:, 0]
     times = start.copy()
     times[plan.nodes] = total + (moments - total[plan.first])[plan.head]
     return times
@@ -217,40 +213,40 @@ def replay_many(
     at = int(plan.place[node])
     head = int(plan.head[at])
     while True:
-        lengths = np.empty((len(plan.edge), _BATCH), np.int64)
+        length = np.empty((len(plan.edge), _BATCH), np.int64)
         rest: list[int] = []
         for column, weight in enumerate(islice(remaining, _BATCH)):
-            total = _totals(plan, weight)
-            lengths[:, column] = _lengths(plan, weight, total)
+            total = totals(plan, weight)
+            length[:, column] = lengths(plan, weight, total)
             rest.append(int(total[at] - total[plan.first[head]]))
         if not rest:
             return np.concatenate(found) if found else np.empty(0, np.int64)
-        found.append(_moments(plan, lengths[:, : len(rest)], start)[head] + np.array(rest))
+        found.append(_moments(plan, length[:, : len(rest)], start)[head] + np.array(rest))
 
 
-def _totals(plan: Plan, weight: NDArray[np.int64]) -> NDArray[np.int64]:
+def totals(plan: Plan, weight: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the running sum of weights along the sequence; from a head to what follows it, it grows by the distance."""
     total = weight[plan.follow] if len(weight) else np.zeros(len(plan.follow), np.int64)
     total[plan.first] = 0
     return np.cumsum(total, out=total)
 
 
-def _lengths(plan: Plan, weight: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
+def lengths(plan: Plan, weight: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distance from the head before it to the target of each edge into a head."""
     return total[plan.source] - total[plan.origin] + weight[plan.edge]
 
 
-def _moments(plan: Plan, lengths: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
+def _moments(plan: Plan, length: NDArray[np.int64], start: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return int64[h, k]: the time of each head under k scenarios of int64[c, k] lengths."""
-    moments = np.repeat(start[plan.nodes[plan.first]][:, None], lengths.shape[1], axis=1)
+    moments = np.repeat(start[plan.nodes[plan.first]][:, None], length.shape[1], axis=1)
     moments[plan.target] = NEVER
-    if len(plan.first) + len(plan.edge) < _LONG * len(plan.runs):
-        return _stepped(plan, lengths, moments)
+    if len(plan.first) + len(plan.edge) < LONG * len(plan.runs):
+        return _stepped(plan, length, moments)
     link = np.full(moments.shape, NEVER)
-    np.maximum.at(link, plan.target[: plan.links], lengths[: plan.links])
+    np.maximum.at(link, plan.target[: plan.links], length[: plan.links])
     total = np.where(link <= NEVER // 2, 0, link)
     np.cumsum(total, axis=0, out=total)
-    outer = lengths[plan.links :]
+    outer = length[plan.links :]
     source, target = plan.head[plan.source[plan.links :]], plan.target[plan.links :]
     # Inside a run a link that never binds would be lost in the running sum: such runs are stepped through.
     broken = np.append(0, np.cumsum((link <= NEVER // 2).any(axis=1))).tolist()
@@ -275,14 +271,14 @@ def _moments(plan: Plan, lengths: NDArray[np.int64], start: NDArray[np.int64]) -
     return moments
 
 
-def _stepped(plan: Plan, lengths: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
+def _stepped(plan: Plan, length: NDArray[np.int64], moments: NDArray[np.int64]) -> NDArray[np.int64]:
     """As `_moments`, where runs are short: one loop over the edges into heads a scenario."""
     by_target = np.argsort(plan.target, kind="stable")
     source, target = plan.head[plan.source[by_target]].tolist(), plan.target[by_target].tolist()
-    for column in range(lengths.shape[1]):
+    for column in range(length.shape[1]):
         reached: list[int] = moments[:, column].tolist()
-        for before, after, length in zip(source, target, lengths[by_target, column].tolist(), strict=True):
-            moment = reached[before] + length
+        for before, after, way in zip(source, target, length[by_target, column].tolist(), strict=True):
+            moment = reached[before] + way
             if moment > reached[after]:
                 reached[after] = moment
         moments[:, column] = reached

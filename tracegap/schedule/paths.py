@@ -1,12 +1,11 @@
-"""The critical path, and how far everything else is from it."""
+"""The critical path, and the walks back from other nodes."""
 
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap.schedule.folding import fold, replay
-from tracegap.schedule.graph import NEVER, Binding, Graph, weights
+from tracegap.schedule.graph import Binding, Graph
 
 
 def path(graph: Graph, binding: Binding, end: int) -> NDArray[np.int32]:
@@ -114,22 +113,3 @@ def _stretches(graph: Graph, binding: Binding) -> _Along:
     place = np.zeros(len(graph.time), np.int32)
     place[nodes] = np.arange(len(nodes), dtype=np.int32)
     return _Along(place, bound, before, head)
-
-
-def slack(graph: Graph, binding: Binding, end: int) -> NDArray[np.int64]:
-    """Return how long each node may slip before the node `end` does.
-
-    A node from which `end` is not reached may slip until the time of `end`. The same pass as `replay`, backward.
-
-    Returns
-    -------
-    int64[m]
-        At least 0 for nodes before `end`, and 0 on the critical path.
-    """
-    before = graph.edges.source != end
-    source, target = graph.edges.source[before], graph.edges.target[before]
-    plan = fold(len(graph.time), graph.nodes[::-1], target, source)
-    leaf = np.full(len(graph.time), NEVER)
-    leaf[end] = 0
-    tail = replay(plan, weights(graph, binding)[before], leaf)
-    return np.asarray(graph.time[end] - graph.time - np.where(tail < NEVER // 2, 0, tail))
