@@ -1,13 +1,12 @@
 """``tracegap export TRACE -o OUT.json.gz``: the trace with what was found drawn in, or its dependency graph."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from tracegap.cli import options
-from tracegap.cli.output import apart, created, status
+from tracegap.cli.output import apart, created, say, say_shift, status
 from tracegap.errors import UsageError
 
 NAME = "export"
@@ -71,11 +70,10 @@ def run(
         )
     if done is None:
         return
-    if done.shift_us:
-        _say(f"all times are {done.shift_us} µs less than in the trace, so that Perfetto can hold them exactly")
+    say_shift(done.shift_us)
     for key in done.left_out:
-        _say(f"the header's {key!r} is too long and was left out")
-    _say(f"{output}: the critical path of {duration(done.wall_ns)} is in process {done.process}, tracegap")
+        say(f"the header's {key!r} is too long and was left out")
+    say(f"{output}: the critical path of {duration(done.wall_ns)} is in process {done.process}, tracegap")
 
 
 def _chosen(format: str | None, output: Path) -> str:
@@ -87,9 +85,3 @@ def _chosen(format: str | None, output: Path) -> str:
     if not suffixes:
         return "perfetto"
     raise UsageError(f"-o {output}: the suffix {suffixes[-1]} names no format, say --format")
-
-
-def _say(text: str) -> None:
-    from tracegap.renderers.names import printable
-
-    print(f"tracegap: {printable(text)}", file=sys.stderr)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tracegap.cli import options
-from tracegap.cli.output import status
+from tracegap.cli.output import say_shift, status
 
 NAME = "open"
 
@@ -41,11 +41,8 @@ def run(
                 step_name=step_name,
                 max_bytes=limit,
             )
-        if done is not None and done.shift_us:
-            typer.echo(
-                f"all times are {done.shift_us} µs less than in the trace, so that Perfetto can hold them exactly",
-                err=True,
-            )
+        if done is not None:
+            say_shift(done.shift_us)
         with Shelf(file, _name(trace)) as shelf:
             typer.echo(shelf.link)
             if print_url:

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 from tracegap.errors import UsageError
 from tracegap.renderers import by_suffix, renderer
+from tracegap.renderers.names import printable
 from tracegap.report import Report
 
 
@@ -155,3 +156,14 @@ def status(text: str) -> Iterator[None]:
         yield
     finally:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def say(text: str) -> None:
+    """Say something beside the report, on stderr."""
+    print(f"tracegap: {printable(text)}", file=sys.stderr)
+
+
+def say_shift(shift_us: int) -> None:
+    """Say by how much the times of a written trace differ from those of the trace, if they do."""
+    if shift_us:
+        say(f"all times are {shift_us} µs less than in the trace, so that Perfetto can hold them exactly")
