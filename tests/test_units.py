@@ -62,6 +62,12 @@ def test_a_typed_time_is_read_exactly(text: str, ns: int) -> None:
     assert nanoseconds(text) == ns
 
 
+@pytest.mark.parametrize("text", ["9999999999s", "-9999999999s", "9" * 40])
+def test_a_time_beyond_a_hundred_years_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="longer than a hundred years"):
+        nanoseconds(text)
+
+
 @pytest.mark.parametrize("text", ["", "ms", "10 h", "1e3ms", "10ms 5ms", "٣ms", "nan"])
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no time"):

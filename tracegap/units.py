@@ -23,6 +23,7 @@ class Unit(StrEnum):
 _SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 _TYPED = re.compile(r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(?P<unit>ns|us|µs|μs|ms|s)?", re.ASCII)
 _TYPED_UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_CENTURY = 100 * 365 * 86_400 * 1_000_000_000
 _ROUNDS_UP = 0.9995
 """From this part of a unit on, three digits round up to one of it."""
 
@@ -48,7 +49,7 @@ def nanoseconds(text: str) -> int:
     Raises
     ------
     ValueError
-        When it is no such time.
+        When it is no such time, or one of over a hundred years, which 64 bits would not hold for long.
 
     Examples
     --------
@@ -58,7 +59,10 @@ def nanoseconds(text: str) -> int:
     match = _TYPED.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is no time: write 10ms, 1.5s, 250us or 800ns")
-    return round(Decimal(match["number"]) * _TYPED_UNITS[match["unit"] or "ms"])
+    time = Decimal(match["number"]) * _TYPED_UNITS[match["unit"] or "ms"]
+    if abs(time) > _CENTURY:
+        raise ValueError(f"{text!r} is longer than a hundred years")
+    return round(time)
 
 
 def ratio(share: float) -> str:

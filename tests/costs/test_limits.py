@@ -110,6 +110,12 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
         load_limits(tmp_path / "none.toml")
 
 
+@pytest.mark.parametrize("rate", [-1.0, 0.0, 1e-320, 1e-300, 1e308, float("inf"), float("nan")])
+def test_rates_of_no_machine_are_refused(rate: float) -> None:
+    with pytest.raises(UsageError, match="is no rate"):
+        override(None, peak_flops=rate)
+
+
 def test_options_override_one_side_and_keep_the_other() -> None:
     table = find_limits("Tesla T4")
     changed = override(table, peak_flops=50e12)

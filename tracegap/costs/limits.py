@@ -135,6 +135,10 @@ def _rate(file: Path, what: str, value: Any) -> float:
     return float(value)
 
 
+_FASTEST = 1e30
+"""Units a second: beyond all machines, and far from where numbers overflow."""
+
+
 def override(
     limits: Limits | None, *, peak_flops: float | None = None, peak_bandwidth: float | None = None
 ) -> Limits | None:
@@ -143,7 +147,7 @@ def override(
     Raises
     ------
     UsageError
-        When a rate is not positive.
+        When a rate is not from 1 to 1e30 a second.
 
     Examples
     --------
@@ -153,8 +157,8 @@ def override(
     if peak_flops is None and peak_bandwidth is None:
         return limits
     for option, rate in (("--peak-flops", peak_flops), ("--peak-bandwidth", peak_bandwidth)):
-        if rate is not None and not 0 < rate < float("inf"):
-            raise UsageError(f"{option}: {rate!r} is no rate; give a positive number of units a second, as 128e9")
+        if rate is not None and not 1 <= rate <= _FASTEST:
+            raise UsageError(f"{option}: {rate!r} is no rate; give a number of units a second, as 128e9")
     base = limits or Limits("given by option", {}, None, "")
     return replace(
         base,

@@ -83,6 +83,12 @@ class Changed:
     stretches: tuple[tuple[Stretch, ...], ...]
 
 
+_MOST = 1e12
+"""Times as long or as fast: beyond all sense, and far from where numbers overflow."""
+_LONGEST = float(1 << 60)
+"""ns of work after the changes: sums of times stay within 64 bits."""
+
+
 def change(dag: Dag, changes: Changes) -> Changed:
     """Make the changes on a graph.
 
@@ -102,6 +108,8 @@ def change(dag: Dag, changes: Changes) -> Changed:
         gone |= members
         told.append(_told(dag, "remove", name, chosen, members, factor=0.0))
     factor[gone] = 0
+    if float((factor * dag.timeline.slices.self_time).sum()) > _LONGEST:
+        raise UsageError("the changes make more work than the replay can count (36 years of it): make it shorter")
     then = _without_waits(then, gone)
     stretches: list[tuple[Stretch, ...]] = []
     for names in changes.overlap:
@@ -115,13 +123,15 @@ def change(dag: Dag, changes: Changes) -> Changed:
 
 def _check(changes: Changes) -> None:
     for name, factor in changes.scale:
-        if not 0 <= factor < float("inf"):
-            raise UsageError(f"--scale {name}={factor}: the factor must be 0 or more")
+        if not 0 <= factor <= _MOST:
+            raise UsageError(f"--scale {name}={factor}: the factor must be 0 or more, at most {_MOST:.0e}")
     for name, length in changes.set_ns:
         if length < 0:
             raise UsageError(f"--set {name}={length}: the time must be 0 or more")
-    if not 0 < changes.speedup_device < float("inf"):
-        raise UsageError(f"--speedup-device {changes.speedup_device}: it must be more than 0")
+    if not 1 / _MOST <= changes.speedup_device <= _MOST:
+        raise UsageError(
+            f"--speedup-device {changes.speedup_device}: it must be more than 0, from {1 / _MOST:.0e} to {_MOST:.0e}"
+        )
     for group in changes.overlap:
         if len(set(group)) < 2:
             raise UsageError(f"--overlap {','.join(group)}: name two stages or more, with a comma between them")
