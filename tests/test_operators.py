@@ -87,16 +87,18 @@ def test_device_time_goes_by_the_call_even_if_the_kernel_runs_after_the_window()
     assert charged(measured(trace, between=(90_000, 200_000))) == [("aten::mm", 0, 40)]
 
 
-def test_copies_between_host_and_device_are_not_judged() -> None:
+def test_copies_from_or_to_elsewhere_are_not_judged() -> None:
     trace = Trace()
     main, stream = trace.thread(), trace.stream()
     shapes = {"Input Dims": [[64], [64], []], "Input type": ["float", "float", "Scalar"]}
-    for number, name in enumerate(("Memcpy HtoD (Pinned -> Device)", "Memcpy DtoD (Device -> Device)")):
+    for number, name in enumerate(
+        ("Memcpy HtoD (Pinned -> Device)", "Memcpy DtoD (Device -> Device)", "Memcpy PtoP (Device -> Device)")
+    ):
         main.op("aten::copy_", 20 * number, 20 * number + 10, **shapes)
         launch = main.launch(20 * number + 2, 20 * number + 4, name="cudaMemcpyAsync")
         stream.copy(100 + 20 * number, 110 + 20 * number, launch, name=name)
     work = measured(trace).work
-    assert work.judged.tolist() == [False, True]
+    assert work.judged.tolist() == [False, True, False]
 
 
 def test_host_time_of_an_operator_whose_kernels_are_missing_is_not_judged() -> None:

@@ -22,6 +22,8 @@ from tracegap.timeline import Timeline
 
 DIALECT = "onnxruntime"
 DATA = "data"
+"""The kind of flow that leads from a producing operator to a consuming one."""
+
 RUN = "model_run"
 
 # What optimisers put before or behind the name of a node, or of the value it makes: "fused conv1", "y_nchwc",

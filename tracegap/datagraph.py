@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.activity import enclosing_operator
+from tracegap.dataedges import DATA
 from tracegap.kinds import Kind
 from tracegap.timeline import Timeline, Window
 
-DATA_FLOWS = ("data", "dataflow")
+DATA_FLOWS = (DATA, "dataflow")
 """Kinds of arrows that say which operator feeds which, in lower case."""
 
 

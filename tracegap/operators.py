@@ -41,7 +41,7 @@ class Work(Columns):
         ns: of its device slices, summed; of a modelled operator on the host all its time, of another one its time in no
         operator below.
     judged : bool[k]
-        Whether its cost and this time belong together: not for copies between host and device or communication, which memory
+        Whether its cost and this time belong together: not for copies from or to elsewhere or communication, which memory
         bandwidth does not bound, nor for host time of operators whose device work the trace lacks or that several devices did.
     """
 

@@ -1,12 +1,12 @@
 """`flow` and `data` edges: the arrows of the file."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from tracegap.dataedges import DATA
 from tracegap.edges import Cause, Found, found
 from tracegap.edges.scene import Scene
-
-DATA = "data"
-"""The kind of flow that leads from a producing operator to a consuming one."""
 
 
 def arrow(scene: Scene) -> Found:
@@ -22,5 +22,4 @@ def arrow(scene: Scene) -> Found:
     if DATA not in scene.timeline.flow_kinds:
         return edges
     is_data = flows.kind[seen] == scene.timeline.flow_kinds.index(DATA)
-    cause = np.where(is_data, Cause.DATA, Cause.FLOW).astype(np.uint8)
-    return Found(edges.source, edges.target, edges.lag, cause, edges.inferred, edges.owner)
+    return replace(edges, cause=np.where(is_data, Cause.DATA, Cause.FLOW).astype(np.uint8))
