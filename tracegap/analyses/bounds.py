@@ -7,6 +7,7 @@ import numpy as np
 from tracegap import intervals
 from tracegap.analyses.contract import Model
 from tracegap.analyses.ledger import has_device
+from tracegap.analyses.overhead import is_executor
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import CONTEXT
@@ -50,6 +51,7 @@ _SAID = {
     "sync": "blocking calls",
     "between_steps": "time between steps",
     "allocator": "allocation",
+    "in_execute": "time in the executor, in no node",
     "other_threads": "calls that wait for operators of other threads",
 }
 
@@ -84,8 +86,13 @@ def shares_of(model: Model, path: Segments, waits: Intervals) -> list[Share]:
     np.add.at(sums, path.charge[~ranges], length[~ranges])
     parts = [(_word(charge, sides=on_device), int(sums[charge])) for charge in Charge]
     names = model.timeline.slices.name[path.slice[ranges]]
+    executors = is_executor(model.timeline)
     parts += [
-        (model.timeline.names[one], int(length[ranges][names == one].sum())) for one in sorted(set(names.tolist()))
+        (
+            Charge.IN_EXECUTE.word if executors[one] else model.timeline.names[one],
+            int(length[ranges][names == one].sum()),
+        )
+        for one in sorted(set(names.tolist()))
     ]
     totals: dict[str, int] = {OTHERS: int(waiting.sum())}
     for word, time in parts:

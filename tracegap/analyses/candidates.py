@@ -36,7 +36,7 @@ _IDLE: Mapping[str, tuple[str, ...]] = {
     "untraced-host": ("untraced_host",),
     "launch-overhead": ("dispatch", "runtime", "launch", "scheduling"),
 }
-"""Causes of a device's gaps that are a finding's: it holds the device up for no longer than that."""
+"""Causes of a device's gaps that are a finding's: it holds the device up for that long at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,8 @@ class Candidate:
     """A finding without its payoff.
 
     ``lead`` says the cost, ``without`` what the replay changed, ``action`` what to do;
-    ``change`` is what the replay changes, and ``saving`` the payoff where that needs no replay.
+    ``change`` is what the replay changes, and ``saving`` the payoff where that needs no replay. ``holds`` is how long a device was
+    idle for the same reason, and at all: it is held up for what the replay saves between the two. ``where`` ends the lead.
     """
 
     code: str
@@ -56,18 +57,24 @@ class Candidate:
     evidence: str
     change: Change | None = None
     saving: int | None = None
+    holds: tuple[int, int] | None = None
+    where: str = ""
 
     def finding(self, wall: int, saved: int | None) -> Finding:
         """Say it, with what a replay says that it saves of `wall` ns."""
         saving = saved if self.saving is None else self.saving
-        payoff = ""
+        payoff, cost, lead = "", self.cost, self.lead
+        if self.holds is not None:
+            least, most = self.holds
+            cost = min(cost, max(least, min(saving or 0, most)))
+            lead = f"{lead} {_share(cost, wall)}{self.where}"
         if saving is not None:
             payoff = f"; {self.without} the window takes {duration(wall - saving)} (−{ratio(saving / wall)})"
         return Finding(
             code=self.code,
             title=self.title,
-            text=f"{self.lead}{payoff}: {self.action}.",
-            cost_ns=self.cost,
+            text=f"{lead}{payoff}: {self.action}.",
+            cost_ns=cost,
             evidence=self.evidence,
             saving_ns=saving,
         )
@@ -135,17 +142,10 @@ def _owned(model: Model, results: Mapping[str, Any], ledger: Ledger, costs: Mapp
 
 def _held_up(one: Candidate, device: DeviceGaps | None, cost: int, wall: int) -> Candidate:
     """Say it of the device, where there is one: for no longer than it was idle."""
-    cost = _idle(one.code, device, cost)
     if device is None or one.code not in _IDLE:
         return replace(one, cost=cost, lead=f"{one.lead} {_share(cost, wall)}")
-    return replace(one, cost=cost, lead=f"{one.title} keeps {device.device} idle for {_share(cost, wall)}")
-
-
-def _idle(code: str, device: DeviceGaps | None, cost: int) -> int:
-    """Return how much of a cost the device was idle for the same reason; without a device all of it."""
-    if device is None or code not in _IDLE:
-        return cost
-    return min(cost, sum(device.causes.get(cause, 0) for cause in _IDLE[code]))
+    idle = sum(device.causes.get(cause, 0) for cause in _IDLE[one.code])
+    return replace(one, cost=cost, lead=f"{one.title} holds {device.device} up for", holds=(idle, device.idle_ns))
 
 
 def _joined(sets: list[Intervals]) -> Intervals:
@@ -251,10 +251,11 @@ def _untraced(
 ) -> Candidate:
     wall = model.window.wall
     if device is not None:
-        one = _held_up(replace(_PLAIN["untraced-host"], change=change), device, cost, wall)
+        title = _PLAIN["untraced-host"].title if model.timeline.dialect == "pytorch" else "Time between operators"
+        one = _held_up(replace(_PLAIN["untraced-host"], title=title, change=change), device, cost, wall)
         most = next((one for one in device.by_name if one.cause == "untraced_host"), None)
         where = f", most of it in {named(most.name)}" if most is not None and most.name is not None else ""
-        return replace(one, lead=f"{one.lead}{where}")
+        return replace(one, where=where)
     lead = (
         "The step's thread is in no operator for" if model.window.steps else "On the critical path no operator runs for"
     )
@@ -269,7 +270,7 @@ def _untraced(
         title="Time in no operator",
         cost=cost,
         lead=f"{lead} {_share(cost, wall)}{where}",
-        action="find out what runs there, and vectorise or compile it",
+        action="see what runs there, and compile it",
         change=change,
     )
 
@@ -281,13 +282,13 @@ def _sync(model: Model, ledger: Ledger, device: DeviceGaps | None, cost: int) ->
     often = "once" if calls == 1 else f"{count(calls)} times"
     operator, told = called_operator(timeline, row), timeline.names[timeline.slices.name[row]]
     behind = [one.total_ns for one in device.exposed if (one.name, one.operator) == (told, operator)] if device else []
-    idle = f", then idle for {_share(sum(behind), model.window.wall)}" if sum(behind) else ""
+    idle = f", then idle for {duration(sum(behind))}" if sum(behind) else ""
     return Candidate(
         code="sync",
         title="Blocking calls",
         cost=cost,
         lead=f"{blame(told, operator)} waits {often} until {where} has nothing left to do{idle}",
-        without="if it did not wait",
+        without="without that",
         action="read values later, or every few steps",
         evidence="gaps by what exposed them",
     )

@@ -19,8 +19,8 @@ FINDINGS: dict[str, str] = {
         " allocator grow before the loop, avoid shapes that change from step to step."
     ),
     "untraced-host": (
-        "The step's thread is in no operator.\n\nPython between operators, or native code that the profiler does not see, on the critical path; where there is a device, the cost is the time"
-        " for which it was idle meanwhile. Record with"
+        "The step's thread is in no operator.\n\nPython between operators, or native code that the profiler does not see, on the critical path; a device is held"
+        " up for no longer than it was idle. Record with"
         " stacks or annotate it; vectorise it, move it off the step, compile or capture the step."
     ),
     "launch-overhead": (

@@ -381,7 +381,7 @@ def _sentence(what: str, rest: str, side: Side) -> str:
         overlap = f" ({side.concurrency:.2f} at a time where any runs, {duration(side.union_ns)} in all)"
     return (
         f"{what}: {duration(side.operator_sum_ns)}{overlap}, and {duration(side.overhead_ns)} of {duration(side.wall_ns)}"
-        f" ({ratio(side.overhead_ratio)}) {rest}{f': {where}' if where else ''}."
+        f" ({ratio(side.overhead_ratio)}) {rest}{f'; most of it in {where}' if where else ''}."
     )
 
 

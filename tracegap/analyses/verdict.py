@@ -62,7 +62,9 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
     ledger = draw_up(model, results, blaming=gain >= max(least, 1), spared=keeping)
     waits = awaited(model, ledger.path)
     shares = shares_of(model, ledger.path, waits)
-    bound = "device" if _never_waits(results) else bound_of(shares)
+    bound = bound_of(shares)
+    if _never_waits(results) and bound != "communication":
+        bound = "device"
     if bound == Charge.UNTRACED_HOST.word and is_unmarked(model):
         bound = "unknown"
     might = candidates(model, results, ledger, waits, least=least, alone=not given)
@@ -70,7 +72,7 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
     saved = unblocked | pricing.savings(open_)
     found = [*(one.finding(wall, saved.get(one.code)) for one in might), *given]
     worth = [one for one in found if _payoff(one) >= max(least, 1)]
-    if not worth and bound != "unknown" and OTHERS not in bound:
+    if not worth and bound != OTHERS and not (bound == "unknown" and is_unmarked(model)):
         return Verdict(_nothing(model, results), bound)
     worth.sort(key=lambda one: (-_payoff(one), one.code))
     return Verdict(_summary(model, results, bound, shares), bound, _owned_once(worth[:MOST], wall))
@@ -84,7 +86,7 @@ def _never_waits(results: Mapping[str, Any]) -> bool:
 
 def _summary(model: Model, results: Mapping[str, Any], bound: str, shares: list[Share]) -> str:
     busiest = busiest_device(results)
-    if busiest is not None and _never_waits(results):
+    if busiest is not None and bound == "device" and _never_waits(results):
         return (
             f"{_bound(bound)}: {busiest.device} is busy {ratio(1 - busiest.idle_ratio)} of the window"
             f"{_spinning(model, busiest)}; {said(shares, first_only=True)}"
@@ -140,6 +142,7 @@ _SAID = {
     "communication": "communication",
     "launch": "launching and scheduling",
     "operator": "operators",
+    "in_execute": "time in the executor, in no node",
     "other_threads": "operators of other threads",
     "runtime": "API calls",
     "untraced_host": "untraced host time",

@@ -1,7 +1,8 @@
 """The report for a terminal: the verdict first, one screen, depth on demand. The only importer of rich.
 
 One screen is `SCREEN` lines. Until all fit, sections give up, the tallest first and of equals the last: rows beyond a few; then
-clauses and further sentences; then tables; and only then rows that an analysis asks to keep. With ``report.full`` everything is written, under headings.
+clauses and further sentences; then tables; then empty lines; and only then rows that an analysis asks to keep. With
+``report.full`` everything is written, under headings.
 """
 
 import re
@@ -97,11 +98,15 @@ def _finding(finding: Finding, width: int, *, full: bool) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What of a section is shown on one screen: how many sentences of how many lines, and how many rows of each table."""
+    """What of a section is shown on one screen: how many sentences of how many lines, and how many rows of each table.
+
+    ``blank`` is whether an empty line follows.
+    """
 
     sentences: int
     rows: tuple[int, ...]
     lines: int = _SENTENCE
+    blank: bool = True
 
 
 def _screen(sections: Sequence[Section], width: int, margin: int, room: int) -> list[Line]:
@@ -110,7 +115,7 @@ def _screen(sections: Sequence[Section], width: int, margin: int, room: int) -> 
         _Plan(min(len(section.lines), 3), tuple(min(t.brief, t.rows) for t in section.tables)) for section in sections
     ]
     blocks = [_brief(section, plan, width, margin) for section, plan in zip(sections, plans, strict=True)]
-    for give_up in (_rows, _clauses, _sentences, _tables, _kept):
+    for give_up in (_rows, _clauses, _sentences, _tables, _blank, _kept):
         while sum(map(len, blocks)) > room:
             smaller = {
                 place: plan
@@ -149,6 +154,11 @@ def _tables(section: Section, plan: _Plan) -> _Plan | None:
     return _with(plan, shown[-1], rows - 1 if rows > 2 else 0)
 
 
+def _blank(section: Section, plan: _Plan) -> _Plan | None:
+    """Give up the empty line after a section without a table."""
+    return replace(plan, blank=False) if plan.blank and not any(plan.rows) else None
+
+
 def _kept(section: Section, plan: _Plan) -> _Plan | None:
     """Give up rows that were to be kept."""
     return _fewer(plan, [1] * len(plan.rows))
@@ -172,7 +182,7 @@ def _brief(section: Section, plan: _Plan, width: int, margin: int) -> list[Line]
     for table, rows in zip(section.tables, plan.rows, strict=True):
         if rows:
             body += grid.lines(_cut(table, rows), width - margin, rows)
-    return [*_margined(_label(section), body, margin), ()] if body else []
+    return [*_margined(_label(section), body, margin), *([()] if plan.blank else [])] if body else []
 
 
 def _clipped(sentence: str, width: int, most: int) -> list[str]:
