@@ -34,7 +34,7 @@ _IDLE: Mapping[str, tuple[str, ...]] = {
     "input": ("input",),
     "allocation": ("allocator",),
     "untraced-host": ("untraced_host",),
-    "launch-overhead": ("dispatch", "runtime", "launch", "scheduling"),
+    "launch-overhead": ("dispatch", "runtime", "launch"),
 }
 """Causes of a device's gaps that are a finding's: it holds the device up for that long at least."""
 
