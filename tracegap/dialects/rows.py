@@ -120,8 +120,8 @@ def process_texts(events: Events, kind: str) -> dict[int | str | None, str]:
 
 
 def host_label(thread: Thread, name: str) -> str:
-    """Return what a person calls a host thread."""
-    return name or (f"thread {thread.thread}" if thread.thread not in (None, "") else "thread")
+    """Return what a person calls a host thread; Kineto writes ``thread 7 ()`` where it has no name."""
+    return name.removesuffix(" ()") or (f"thread {thread.thread}" if thread.thread not in (None, "") else "thread")
 
 
 def host_tracks(events: Events, *, packed: Sequence[int] = ()) -> TrackMarks:
