@@ -85,14 +85,13 @@ def shares_of(model: Model, path: Segments, waits: Intervals) -> list[Share]:
     sums = np.zeros(len(Charge), np.int64)
     np.add.at(sums, path.charge[~ranges], length[~ranges])
     parts = [(_word(charge, sides=on_device), int(sums[charge])) for charge in Charge]
-    names = model.timeline.slices.name[path.slice[ranges]]
+    names, place = np.unique(model.timeline.slices.name[path.slice[ranges]], return_inverse=True)
+    named_time = np.zeros(len(names), np.int64)
+    np.add.at(named_time, place, length[ranges])
     executors = is_executor(model.timeline)
     parts += [
-        (
-            Charge.IN_EXECUTE.word if executors[one] else model.timeline.names[one],
-            int(length[ranges][names == one].sum()),
-        )
-        for one in sorted(set(names.tolist()))
+        (Charge.IN_EXECUTE.word if executors[one] else model.timeline.names[one], time)
+        for one, time in zip(names.tolist(), named_time.tolist(), strict=True)
     ]
     totals: dict[str, int] = {OTHERS: int(waiting.sum())}
     for word, time in parts:
