@@ -41,6 +41,7 @@ __all__ = [
     "Slice",
     "device_busy",
     "idle_causes",
+    "neighbours",
     "run",
     "section",
 ]
@@ -70,7 +71,7 @@ def device_busy(timeline: Timeline, window: Window, device: int) -> Intervals:
 
 def idle_causes(model: Model, rows: Rows, idle: Intervals) -> dict[str, int]:
     """Return the causes of gaps and their times, the most first; `rows` are the slices between the gaps."""
-    _, after = _neighbours(model.timeline, model.window, rows, idle)
+    _, after = neighbours(model.timeline, model.window, rows, idle)
     pieces, _ = explain(model.dag, idle, after)
     return _causes(pieces)
 
@@ -78,7 +79,7 @@ def idle_causes(model: Model, rows: Rows, idle: Intervals) -> dict[str, int]:
 def _everything(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> Everything:
     _, busy = activity.busy_by_track(timeline, window.start, window.end)
     idle = intervals.gaps(intervals.union(busy.start, busy.end), window.start, window.end)
-    before, after = _neighbours(timeline, window, np.flatnonzero(near & timeline.slices.runs), idle)
+    before, after = neighbours(timeline, window, np.flatnonzero(near & timeline.slices.runs), idle)
     length = intervals.total(idle)
     return Everything(
         idle_ns=length,
@@ -99,7 +100,7 @@ def _devices(model: Model, near: NDArray[np.bool_]) -> list[DeviceGaps]:
             continue
         busy = device_busy(timeline, window, device)
         idle = intervals.gaps(busy, window.start, window.end)
-        before, after = _neighbours(timeline, window, rows, idle)
+        before, after = neighbours(timeline, window, rows, idle)
         pieces, exposed_by = explain(model.dag, idle, after)
         length = intervals.total(idle)
         found.append(
@@ -130,10 +131,10 @@ def _launches(timeline: Timeline, near: NDArray[np.bool_]) -> tuple[int, int]:
     return int(np.count_nonzero(calls)), int(np.count_nonzero(calls & ~launched))
 
 
-def _neighbours(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tuple[Rows, Rows]:
+def neighbours(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tuple[Rows, Rows]:
     """Return what ended just before each gap and what starts behind it, of the given rows; −1 at the window's edges."""
-    before = np.where(idle.start > window.start, last_ended(timeline, rows, idle.start), -1)
-    after = np.where(idle.end < window.end, first_started(timeline, rows, idle.end), -1)
+    before = np.where(idle.start > window.start, _last_ended(timeline, rows, idle.start), -1)
+    after = np.where(idle.end < window.end, _first_started(timeline, rows, idle.end), -1)
     return before, after
 
 
@@ -205,13 +206,13 @@ def _exposed(timeline: Timeline, idle: Intervals, exposed_by: NDArray[np.int32])
     return tuple(sorted(told, key=lambda one: (-one.total_ns, one.name, one.operator or "")))
 
 
-def last_ended(timeline: Timeline, rows: Rows, times: NDArray[np.int64]) -> Rows:
+def _last_ended(timeline: Timeline, rows: Rows, times: NDArray[np.int64]) -> Rows:
     """Return for each of the ascending times which of `rows` ended last by then, the longest of several; −1 where none did."""
     slices = timeline.slices
     return _latest(rows, slices.end[rows], slices.end[rows] - slices.start[rows], times)
 
 
-def first_started(timeline: Timeline, rows: Rows, times: NDArray[np.int64]) -> Rows:
+def _first_started(timeline: Timeline, rows: Rows, times: NDArray[np.int64]) -> Rows:
     """Return for each of the ascending times which of `rows` starts first from then on, the longest of several; −1 if none."""
     slices = timeline.slices
     return _latest(rows, -slices.start[rows], slices.end[rows] - slices.start[rows], -times[::-1])[::-1]

@@ -99,7 +99,7 @@ def draw_up(model: Model, results: Mapping[str, Any], *, blaming: bool, spared: 
     spared : collection of str
         Findings that keep what is theirs behind a blocking call.
     """
-    path = segments.path(model.dag)
+    path = model.path
     spans = dict(_spans(model, results))
     drained = _drained(model, path) if blaming else intervals.EMPTY
     path = segments.cut(path, np.concatenate([moment for span in (*spans.values(), drained) for moment in span]))

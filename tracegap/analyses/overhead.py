@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, intervals, segments
+from tracegap import activity, intervals
 from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
 from tracegap.analyses.first_run import FirstRun, find_first_run
@@ -144,7 +144,7 @@ def run(model: Model) -> Overhead | None:
 
 
 def _elsewhere(model: Model) -> int:
-    path = segments.path(model.dag)
+    path = model.path
     untraced = path.charge == Charge.UNTRACED_HOST
     alone = in_no_operator(model.timeline, model.window)
     start, end = path.start[untraced], path.end[untraced]

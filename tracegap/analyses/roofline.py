@@ -237,9 +237,7 @@ def total_of(costs: Iterable[tuple[int, Cost]], what: str) -> int | None:
     return None if any(amount is None for _, amount in amounts) else sum(count * amount for count, amount in amounts)
 
 
-def scales(
-    measured: Measured, found: Sequence[Part], place: NDArray[np.intp], limits: Mapping[int, Limits | None]
-) -> NDArray[np.float64]:
+def scales(found: Sequence[Part], place: NDArray[np.intp], limits: Mapping[int, Limits | None]) -> NDArray[np.float64]:
     """Return for each row of `Work` what part of its time the roof allows, 0…1; 1 where that is not known or over the limit."""
     factor = np.ones(len(found))
     for number, part in enumerate(found):

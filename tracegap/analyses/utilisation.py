@@ -58,7 +58,7 @@ def run(model: Model) -> Utilisation | None:
     uses = roofline.uses(timeline, measured.calls, found, limits)
     ideal = None
     if any(use.attainable_ns is not None for use in uses):
-        ideal = roofline.replayed(model, measured, roofline.scales(measured, found, places, limits))
+        ideal = roofline.replayed(model, measured, roofline.scales(found, places, limits))
     main = _main_device(found)
     return Utilisation(
         tracks=busy.tracks(timeline, window),
@@ -224,7 +224,7 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Itera
         use = max(losing, key=lost)
         found, places = roofline.parts(measured)
         mine = np.array([roofline.is_of(timeline, measured.calls, part, use) for part in found], np.bool_)
-        scale = roofline.scales(measured, found, places, roofline.limits_of(timeline, model.hardware))
+        scale = roofline.scales(found, places, roofline.limits_of(timeline, model.hardware))
         saving = window.wall - roofline.replayed(model, measured, np.where(mine[places], scale, 1.0))
         if saving >= bar:
             yield Finding(

@@ -133,8 +133,7 @@ def _gaps(model: Model, origin: int) -> Iterator[Drawn]:
 
 def _gaps_of(model: Model, rows: Rows, idle: Intervals, origin: int) -> Bars:
     timeline, window = model.timeline, model.window
-    before = np.where(idle.start > window.start, gaps.last_ended(timeline, rows, idle.start), -1)
-    after = np.where(idle.end < window.end, gaps.first_started(timeline, rows, idle.end), -1)
+    before, after = gaps.neighbours(timeline, window, rows, idle)
     pieces, exposed_by = explain(model.dag, idle, after)
     looks = _gap_looks(timeline, pieces, (before, after, exposed_by))
     owners, owner = _different(pieces.charge, pieces.name)

@@ -104,8 +104,7 @@ def gap_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
         idle = intervals.gaps(gaps.device_busy(timeline, window, device), window.start, window.end)
         if not len(rows):
             continue
-        before = np.where(idle.start > window.start, gaps.last_ended(timeline, rows, idle.start), -1)
-        after = np.where(idle.end < window.end, gaps.first_started(timeline, rows, idle.end), -1)
+        before, after = gaps.neighbours(timeline, window, rows, idle)
         columns = _rows(idle.start + timeline.origin, idle.end - idle.start, ids[before], ids[after])
         for start, length, ended, starting in columns:
             yield about.label, start, length, _or_null(ended), _or_null(starting)
