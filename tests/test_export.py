@@ -403,3 +403,15 @@ def test_perfetto_draws_the_arrows(samples: Path, real: TraceProcessor, tmp_path
     real.load(out)
     assert arrows > 0
     assert real.query("SELECT count(*) FROM flow")[1][0][0] == before + arrows
+
+
+def test_an_exported_trace_gives_the_report_of_the_original(samples, tmp_path):
+    out = tmp_path / "drawn.json"
+    source = samples / "cuda_host_bound.json.gz"
+    with out.open("wb") as file:
+        pipeline.export(source, file)
+    original, drawn = pipeline.load(source), pipeline.load(out)
+    assert len(drawn.slices) == len(original.slices)
+    assert len(drawn.flows) == len(original.flows)
+    assert drawn.slices.start.tolist() == original.slices.start.tolist()
+    assert "drawn-in" in {problem.code for problem in drawn.problems}

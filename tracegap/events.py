@@ -139,6 +139,25 @@ class Events(Columns):
         return self.fields.get(name, NO_ARGUMENT)
 
 
+DRAWN = "tracegap"
+"""Category of the events that an export draws into a trace."""
+
+
+def without_drawn(events: Events) -> Events:
+    """Blank the events that an export drew into the trace: they keep their rows, and are neither slices nor arrows."""
+    if DRAWN not in events.strings:
+        return events
+    drawn = events.category == events.strings.index(DRAWN)
+    if not drawn.any():
+        return events
+    return replace(
+        events,
+        phase=np.where(drawn, np.uint8(0), events.phase).astype(np.uint8),
+        duration=np.where(drawn, -1, events.duration),
+        problems=merge([*events.problems, problem("drawn-in", int(np.count_nonzero(drawn)))]),
+    )
+
+
 def pair(events: Events) -> Events:
     """Give begin events the duration and the arguments of their end events.
 

@@ -349,7 +349,7 @@ def check_sections(names: Sequence[str]) -> None:
 def _read(source: Source, *, dialect: str | None, step_name: str | None, strict: bool) -> tuple[Events, Timeline]:
     head = decode.read_head(source)
     spoken = dialects.detect(head, name=dialect)
-    read = events.pair(decode.decode(source, spoken.ARGS))
+    read = events.pair(events.without_drawn(decode.decode(source, spoken.ARGS)))
     try:
         timeline = build(read, spoken.mark(read), dialect=spoken.NAME, step_name=step_name)
     except FormatError as error:

@@ -231,6 +231,10 @@ CATALOGUE: dict[str, Fault] = {
         "End events (E, e, F) that no begin event belongs to were ignored.",
         "They began before the recording did, or a begin was lost.",
     ),
+    "drawn-in": _info(
+        "Events that tracegap itself drew into the trace (export) were left out.",
+        "Nothing to do; the original trace gives the same report.",
+    ),
     # timeline.py
     "launch-without-kernel": _loss(
         "Launch calls carry a correlation id, but no device slice in the trace has it.",

@@ -8,10 +8,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap.events import Thread
+from tracegap.events import DRAWN, Thread
 from tracegap.overlay.clock import Clock
 
-CATEGORY = "tracegap"
 _BATCH = 10_000
 
 
@@ -73,7 +72,7 @@ def slices(process: int, track: int, bars: Bars, clock: Clock) -> Iterator[bytes
 
 def _tail(name: str, arguments: Mapping[str, Any]) -> bytes:
     """Write what stands behind a slice's times."""
-    return b'"name":%b,"cat":"%b","args":%b}' % (json(name), CATEGORY.encode(), json(arguments))
+    return b'"name":%b,"cat":"%b","args":%b}' % (json(name), DRAWN.encode(), json(arguments))
 
 
 def arrows(
@@ -88,7 +87,7 @@ def arrows(
         for thread in (begin, finish):
             if thread not in ends:
                 ends[thread] = _place(thread)
-        same = b'"id":%d,"cat":"%b","name":"%b"' % (number, CATEGORY.encode(), name.encode())
+        same = b'"id":%d,"cat":"%b","name":"%b"' % (number, DRAWN.encode(), name.encode())
         pieces.append(b'{"ph":"s",%b"ts":%b,%b}' % (ends[begin], at, same))
         pieces.append(b'{"ph":"f","bp":"e",%b"ts":%b,%b}' % (ends[finish], later, same))
         if len(pieces) >= _BATCH:
