@@ -12,7 +12,16 @@ from tracegap.pipeline import load
 @pytest.fixture
 def timeline(tmp_path):
     def x(name, start, end, cat, pid=1, tid=1, **args):
-        return {"ph": "X", "name": name, "cat": cat, "pid": pid, "tid": tid, "ts": start, "dur": end - start, "args": args}
+        return {
+            "ph": "X",
+            "name": name,
+            "cat": cat,
+            "pid": pid,
+            "tid": tid,
+            "ts": start,
+            "dur": end - start,
+            "args": args,
+        }
 
     events = [
         x("ProfilerStep#7", 10, 50, "user_annotation"),

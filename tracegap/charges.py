@@ -53,5 +53,13 @@ class Charge(IntEnum):
         return self.name.lower()
 
 
-WORK = (Charge.OPERATOR, Charge.RUNTIME, Charge.INPUT, Charge.KERNEL, Charge.COMMUNICATION, Charge.COPY, Charge.ALLOCATOR)
+WORK = (
+    Charge.OPERATOR,
+    Charge.RUNTIME,
+    Charge.INPUT,
+    Charge.KERNEL,
+    Charge.COMMUNICATION,
+    Charge.COPY,
+    Charge.ALLOCATOR,
+)
 """Charges of a path segment that are work; all others are waits."""

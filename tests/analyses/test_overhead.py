@@ -365,7 +365,9 @@ def test_ranges_without_operators_are_named_where_the_time_in_no_operator_passed
         ("nms", 20_000),
         (None, 10_000),
     ]
-    assert unmarked(overhead.section(result).lines[0]).endswith("in none of them; most of it in decode 40.0 µs, nms 20.0 µs.")
+    assert unmarked(overhead.section(result).lines[0]).endswith(
+        "in none of them; most of it in decode 40.0 µs, nms 20.0 µs."
+    )
 
 
 def test_time_in_which_the_path_is_in_no_operator_and_others_are_is_told_apart() -> None:
