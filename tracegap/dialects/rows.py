@@ -9,14 +9,12 @@ from tracegap.dialects.marks import Device, TrackMarks
 from tracegap.events import NO_TIME, Argument, Events, Thread
 from tracegap.kinds import Kind, Role
 
-_SPANS = tuple(ord(phase) for phase in "XBb")
-
 
 def are_slices(events: Events) -> NDArray[np.bool_]:
     """Return bool[n]: the rows that are timed intervals (X, and B and b that found their end)."""
     phase = events.phase
-    span = (phase == _SPANS[0]) | (phase == _SPANS[1]) | (phase == _SPANS[2])
-    return np.asarray(span & (events.start != NO_TIME) & (events.duration >= 0))
+    interval = (phase == ord("X")) | (phase == ord("B")) | (phase == ord("b"))
+    return np.asarray(interval & (events.start != NO_TIME) & (events.duration >= 0))
 
 
 def tell(ids: NDArray[np.int32], strings: Sequence[str], rule: Callable[[str], int]) -> NDArray[np.uint8]:
