@@ -185,6 +185,7 @@ def test_a_wrong_wall_clock_is_said_in_the_report(run: Run, trace: Path) -> None
         (["analyze", "{trace}", "--dialect", "cobol"], "cobol"),
         (["analyze", "{trace}", "--step-name", "("], "regular expression"),
         (["analyze", "{trace}", "-o", "{trace}"], "is the trace itself"),
+        (["analyze", "{trace}", "-o", "-"], "without -o"),
         (["analyze", "{trace}", "-o", "report.pdf"], "say --format"),
         (["analyze", "{trace}", "-o", "no/such/folder.md"], "no folder"),
         (["explain", "launch-without-kernl"], "did you mean launch-without-kernel?"),

@@ -41,7 +41,7 @@ __all__ = ["NAME", "TITLE", "Serialisation", "run", "section"]
 NAME = "serialisation"
 
 MOST = 12
-"""Stages that are compared pair by pair: the longest ones; twelve make 66 pairs."""
+"""Stages, and resources, that are compared pair by pair: those with most time; twelve make 66 pairs."""
 
 _RESOURCES = "unknown", "only work on resources depends on other work"
 """Relation of any two resources, and why."""
@@ -55,7 +55,8 @@ def run(model: Model) -> Serialisation | None:
     phases = find_phases(model.timeline, model.window)
     stages = _stages(model, phases)
     links = stage_graph(model.dag, phases)
-    pairs = [_pair(a, b, resources, *_RESOURCES) for a, b in combinations(resources, 2)]
+    busiest = sorted(resources, key=lambda name: -intervals.total(resources[name]))[:MOST]
+    pairs = [_pair(a, b, resources, *_RESOURCES) for a, b in combinations(filter(busiest.__contains__, resources), 2)]
     pairs += [_pair(a, b, stages, *links.relation(a, b)) for a, b in combinations(stages, 2)]
     return Serialisation(
         resources=tuple(Resource(name, intervals.total(busy)) for name, busy in resources.items()),
@@ -92,14 +93,14 @@ def _resources(model: Model) -> Iterator[tuple[str, Intervals]]:
 
 
 def _stages(model: Model, phases: Phases) -> dict[str, Intervals]:
-    """Return when each of the longest stages was under way in the window."""
-    names = np.unique(phases.name)
-    spans = {
-        model.timeline.names[name]: covered(model.timeline, phases.slice[phases.name == name], model.window)
-        for name in names.tolist()
+    """Return when each of the stages with the most time was under way in the window."""
+    names, place = np.unique(phases.name, return_inverse=True)
+    total = np.zeros(len(names), np.int64)
+    np.add.at(total, place, phases.end - phases.start)
+    return {
+        model.timeline.names[names[one]]: covered(model.timeline, phases.slice[place == one], model.window)
+        for one in np.lexsort((names, -total))[:MOST].tolist()
     }
-    longest = sorted(spans, key=lambda name: (-intervals.total(spans[name]), name))[:MOST]
-    return {name: spans[name] for name in longest}
 
 
 def _pair(a: str, b: str, busy: Mapping[str, Intervals], relation: str, evidence: str) -> Pair:

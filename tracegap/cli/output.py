@@ -43,6 +43,8 @@ def apart(output: Path | None, source: str) -> None:
     """
     if output is None:
         return
+    if str(output) == "-":
+        raise UsageError("-o -: give the name of a file; a report goes to standard output without -o")
     if source != "-" and output.exists() and Path(source).exists() and output.samefile(source):
         raise UsageError(f"-o {output} is the trace itself: choose another name")
     if output.is_dir():
