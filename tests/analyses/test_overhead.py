@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tests.tracebuilder import OrtTrace, TfTrace, Trace
 from tracegap.analyses import overhead
-from tracegap.analyses.overhead import FirstRun, Operator, Overhead, Part, WallClock
+from tracegap.analyses.first_run import FirstRun
+from tracegap.analyses.overhead_results import Operator, Overhead, Part, WallClock
 from tracegap.analyses.partitions import Fallback
 from tracegap.report import unmarked
 

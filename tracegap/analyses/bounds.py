@@ -6,8 +6,8 @@ import numpy as np
 
 from tracegap import intervals
 from tracegap.analyses.contract import Model
+from tracegap.analyses.host_causes import is_executor
 from tracegap.analyses.ledger import has_device
-from tracegap.analyses.overhead import is_executor
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import CONTEXT

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from tracegap import intervals, segments
-from tracegap.analyses import overhead
+from tracegap.analyses import host_causes
 from tracegap.analyses.contract import Model
 from tracegap.analyses.gap_tables import blame
 from tracegap.analyses.gaps import DeviceGaps, Gaps, called_operator
 from tracegap.analyses.ledger import Ledger, blocking, has_device
-from tracegap.analyses.overhead import Overhead
+from tracegap.analyses.overhead_results import Overhead
 from tracegap.analyses.partitions import Partitions
 from tracegap.analyses.payoff import Change, Gone, Halved
 from tracegap.analyses.serialisation import Serialisation
@@ -380,7 +380,7 @@ def _stage(name: str) -> str:
 def _largest(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Candidate]:
     path, slices, wall = ledger.path, model.timeline.slices, model.window.wall
     works = (path.charge == Charge.OPERATOR) & (path.slice >= 0) & (ledger.owner == 0)
-    works &= ~overhead.is_executor(model.timeline)[slices.name[path.slice]]
+    works &= ~host_causes.is_executor(model.timeline)[slices.name[path.slice]]
     names, place = np.unique(slices.name[path.slice[works]], return_inverse=True)
     total = np.zeros(len(names), np.int64)
     waiting = intervals.covered(waits, path.end) - intervals.covered(waits, path.start)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import activity, intervals, segments
-from tracegap.analyses import overhead, partitions
+from tracegap.analyses import host_causes, partitions
 from tracegap.analyses.contract import Model
 from tracegap.analyses.gaps import device_busy
-from tracegap.analyses.overhead import Overhead
+from tracegap.analyses.overhead_results import Overhead
 from tracegap.analyses.steps import Steps, clocks
 from tracegap.charges import Charge
 from tracegap.edges import Cause
@@ -144,7 +144,7 @@ def _spans(model: Model, results: Mapping[str, Any]) -> Mapping[str, Intervals]:
     timeline, window = model.timeline, model.window
     spans: dict[str, Intervals] = {}
     weighed: Overhead | None = results.get("overhead")
-    for charge, span in overhead.claims(timeline, window):
+    for charge, span in host_causes.claims(timeline, window):
         if charge in (Charge.OUTSIDE_EXECUTE, Charge.IN_EXECUTE):
             code = "outside-executor" if charge == Charge.OUTSIDE_EXECUTE else "between-nodes"
             taken = spans.get("outside-executor", intervals.EMPTY)
