@@ -14,13 +14,14 @@ import numpy as np
 
 from tracegap import activity, intervals
 from tracegap.analyses.bounds import HALF, OTHERS, Share, bound_of, said, shares_of
-from tracegap.analyses.candidates import PLAIN_CHANGES, busiest_device, candidates, is_unmarked
+from tracegap.analyses.candidates import busiest_device, candidates, is_unmarked
 from tracegap.analyses.catalogue import FINDINGS
 from tracegap.analyses.contract import Model
 from tracegap.analyses.elsewhere import awaited
 from tracegap.analyses.gaps import DeviceGaps
 from tracegap.analyses.ledger import draw_up
 from tracegap.analyses.payoff import NoSync, Pricing
+from tracegap.analyses.plain_candidates import PLAIN_CHANGES
 from tracegap.charges import Charge
 from tracegap.edges import Cause
 from tracegap.kinds import Kind

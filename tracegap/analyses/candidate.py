@@ -1,0 +1,53 @@
+"""A finding before it has its payoff: what it costs, what would avoid it, and how to say both."""
+
+from dataclasses import dataclass
+
+from tracegap.analyses.payoff import Change
+from tracegap.report import Finding
+from tracegap.units import duration, ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A finding without its payoff.
+
+    ``lead`` says the cost, ``without`` what the replay changed, ``action`` what to do;
+    ``change`` is what the replay changes, and ``saving`` the payoff where that needs no replay. ``holds`` is how long a device was
+    idle for the same reason, and at all: it is held up for what the replay saves between the two. ``where`` ends the lead.
+    """
+
+    code: str
+    title: str
+    cost: int
+    lead: str
+    without: str
+    action: str
+    evidence: str
+    change: Change | None = None
+    saving: int | None = None
+    holds: tuple[int, int] | None = None
+    where: str = ""
+
+    def finding(self, wall: int, saved: int | None) -> Finding:
+        """Say it, with what a replay says that it saves of `wall` ns."""
+        saving = saved if self.saving is None else self.saving
+        payoff, cost, lead = "", self.cost, self.lead
+        if self.holds is not None:
+            least, most = self.holds
+            cost = min(cost, max(least, min(saving or 0, most)))
+            lead = f"{lead} {share_of(cost, wall)}{self.where}"
+        if saving is not None:
+            payoff = f"; {self.without} the window takes {duration(wall - saving)} (−{ratio(saving / wall)})"
+        return Finding(
+            code=self.code,
+            title=self.title,
+            text=f"{lead}{payoff}: {self.action}.",
+            cost_ns=cost,
+            evidence=self.evidence,
+            saving_ns=saving,
+        )
+
+
+def share_of(cost: int, wall: int) -> str:
+    """Say a cost, and its share of the window."""
+    return f"{duration(cost)} ({ratio(cost / wall)} of the window)"

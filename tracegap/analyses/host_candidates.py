@@ -1,0 +1,81 @@
+"""What may be a finding where there is no device and nothing else owns the time: stages in turn, the largest piece of work."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tracegap import intervals
+from tracegap.analyses import host_causes
+from tracegap.analyses.candidate import Candidate, share_of
+from tracegap.analyses.contract import Model
+from tracegap.analyses.ledger import Ledger
+from tracegap.analyses.payoff import Halved
+from tracegap.analyses.serialisation import Serialisation
+from tracegap.analyses.steps import Steps
+from tracegap.charges import Charge
+from tracegap.intervals import Intervals
+from tracegap.report import named
+from tracegap.stagetimes import OUTSIDE
+
+LARGE = 0.2
+"""Share of the path from which one piece of host work is worth naming."""
+
+
+def serial_stages(results: Mapping[str, Any], least: int) -> Iterator[Candidate]:
+    """Yield what pipelining stages gives, where nothing else owns the time that it would hide."""
+    found: Serialisation | None = results.get("serialisation")
+    pipelining = found.pipelining if found is not None else None
+    if pipelining is None:
+        return
+    saving = pipelining.measured_wall_ns - pipelining.predicted_wall_ns
+    steps: Steps | None = results.get("steps")
+    others = sorted(
+        (one for one in pipelining.stages if one.name != pipelining.bottleneck), key=lambda one: -one.median_ns
+    )
+    # The rest of what pipelining gives is time in no stage, which is another finding's.
+    hidden = sum(one.median_ns for one in others) * (steps.count if steps is not None else 0)
+    if min(saving, hidden) < least:
+        return
+    pair = [one.name for one in pipelining.stages if one.name in (pipelining.bottleneck, others[0].name)]
+    yield Candidate(
+        code="serial-stages",
+        title="Stages one after the other",
+        cost=saving,
+        lead=f"{' and '.join(map(_stage, pair))} take turns",
+        without=f"pipelined across steps, at the pace of {_stage(pipelining.bottleneck)},",
+        action="let one run ahead of the other",
+        evidence="pipelining in the serialisation section",
+        saving=saving,
+    )
+
+
+def _stage(name: str) -> str:
+    return "the rest of the step" if name == OUTSIDE else named(name)
+
+
+def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Candidate]:
+    """Yield the largest piece of work on the path by name, where it is large."""
+    path, slices, wall = ledger.path, model.timeline.slices, model.window.wall
+    works = (path.charge == Charge.OPERATOR) & (path.slice >= 0) & (ledger.owner == 0)
+    works &= ~host_causes.is_executor(model.timeline)[slices.name[path.slice]]
+    names, place = np.unique(slices.name[path.slice[works]], return_inverse=True)
+    total = np.zeros(len(names), np.int64)
+    waiting = intervals.covered(waits, path.end) - intervals.covered(waits, path.start)
+    np.add.at(total, place, (path.end - path.start - waiting)[works])
+    if not len(names) or total.max() < LARGE * wall:
+        return
+    at = int(np.argmax(total))
+    name = int(names[at])
+    if name < 0:
+        return
+    yield Candidate(
+        code="largest-work",
+        title="The largest piece of work",
+        cost=int(total[at]),
+        lead=f"{named(model.timeline.names[name])} is the largest piece of the critical path, {share_of(int(total[at]), wall)}",
+        without="twice as fast,",
+        action="begin there",
+        evidence="work on the path by name",
+        change=Halved(name),
+    )
