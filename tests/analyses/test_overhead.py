@@ -382,3 +382,13 @@ def test_time_in_which_the_path_is_in_no_operator_and_others_are_is_told_apart()
     assert result is not None
     assert result.host is not None
     assert (result.host.overhead_ns, result.elsewhere_ns) == (0, 60_000)
+
+
+def test_an_operator_inside_an_implausible_one_counts_by_itself():
+    trace = Trace()
+    main = trace.thread()
+    main.op("aten::forever", 0, 4e12)
+    main.op("aten::add", 10, 40)
+    main.op("aten::mul", 40, 60)
+    host = overhead.run(trace.model()).host
+    assert host.operator_sum_ns == host.union_ns == 50_000

@@ -74,7 +74,9 @@ def _elsewhere(model: Model) -> int:
 def _host(timeline: Timeline, window: Window, rows: Rows) -> Side:
     slices = timeline.slices
     above = activity.enclosing_operator(timeline)[rows]
-    roots = rows[above < 0]
+    counted = np.zeros(len(slices), bool)
+    counted[rows] = True
+    roots = rows[(above < 0) | ~counted[above]]  # what encloses an operator may itself be implausible
     length = np.minimum(slices.end[roots], window.end) - np.maximum(slices.start[roots], window.start)
     idle = in_no_operator(timeline, window)
     side = _made(int(length.sum()), window.wall - intervals.total(idle), window, parts_of(timeline, window, idle))
