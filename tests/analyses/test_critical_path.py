@@ -10,7 +10,7 @@ from tests.tracebuilder import ChromeTrace, Trace
 from tracegap import change, schedule
 from tracegap.analyses import critical_path
 from tracegap.analyses.contract import Model
-from tracegap.analyses.critical_path import Named, OffPath, Part, Segment
+from tracegap.analyses.path_results import Named, OffPath, Part, Segment
 from tracegap.dag import build
 from tracegap.extent import choose_window
 from tracegap.pipeline import load

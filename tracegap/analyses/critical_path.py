@@ -16,92 +16,21 @@ Dependencies that no event records (a blocking call known by its name, a thread 
 inferred; the time that lies on such edges is told.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import change, schedule
 from tracegap.analyses.contract import Model
+from tracegap.analyses.path_results import TOP, CriticalPath, Named, OffPath, Part, Segment
+from tracegap.analyses.path_words import TITLE, section
 from tracegap.charges import WORK, Charge
 from tracegap.dag import Dag
 from tracegap.kinds import Kind
-from tracegap.report import Column, Section, Table, named
 from tracegap.segments import Segments
-from tracegap.units import Unit, count, duration, ratio
+
+__all__ = ["NAME", "TITLE", "CriticalPath", "run", "section"]
 
 NAME = "critical_path"
-TITLE = "What is on the critical path?"
-
-TOP = 20
-"""How many names get their drag, and how many off the path are told."""
-
-NEAR = 0.01
-"""Share of the window of slack under which a name off the path is nearly critical: a change of that size puts it on the path."""
-
-NOTABLE = 0.01
-"""Share of the window that a name must cost before a sentence is spent on it."""
-
-_HOST = (Charge.OPERATOR, Charge.RUNTIME, Charge.INPUT, Charge.ALLOCATOR)
-_DEVICE = (Charge.KERNEL, Charge.COMMUNICATION, Charge.COPY)
-_RANGE = Kind.ANNOTATION.name.lower()
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Time of the path that one cause owns."""
-
-    cause: str
-    duration_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """Work of a name on the path; ``drag_ns`` and ``total_drag_ns`` are known of the longest."""
-
-    name: str
-    kind: str
-    count: int
-    duration_ns: int
-    ratio: float
-    drag_ns: int | None = None
-    total_drag_ns: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OffPath:
-    """A name with much work and none of it on the path; ``slack_ns`` is the least of its slices'."""
-
-    name: str
-    duration_ns: int
-    slack_ns: int
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """A stretch of the path; ``kind`` is that of the slice that worked or waited."""
-
-    start_ns: int
-    duration_ns: int
-    name: str
-    kind: str
-    cause: str
-    track: int
-
-
-@dataclass(frozen=True, slots=True)
-class CriticalPath:
-    """Result: ``length_ns`` is the window's wall time, and ``work_ns + wait_ns``."""
-
-    length_ns: int
-    work_ns: int
-    wait_ns: int
-    carried_in_ns: int
-    inferred_ns: int
-    by_cause: tuple[Part, ...]
-    by_name: tuple[Named, ...]
-    off_path: tuple[OffPath, ...]
-    segments: tuple[Segment, ...] | None = None
 
 
 def run(model: Model) -> CriticalPath | None:
@@ -196,107 +125,3 @@ def _told(dag: Dag, found: Segments) -> tuple[Segment, ...]:
 
 def _text(dag: Dag, name: int) -> str:
     return dag.timeline.names[name] if name >= 0 else ""
-
-
-def section(result: CriticalPath) -> Section:
-    """Say what the path consists of, what would shorten it and what would not."""
-    by_cause = {part.cause: part.duration_ns for part in result.by_cause}
-    host, device = (sum(by_cause.get(charge.word, 0) for charge in charges) for charges in (_HOST, _DEVICE))
-    parts = (("host work", host), ("device work", device), ("waits", result.wait_ns))
-    told = (f"{what} {duration(time)} ({ratio(time / result.length_ns)})" for what, time in parts if time)
-    lines = [f"{duration(result.length_ns)} = {' + '.join(told)}."]
-    best = max(result.by_name, key=lambda one: one.drag_ns or 0, default=None)
-    if best is not None and (best.drag_ns or 0) >= NOTABLE * result.length_ns:
-        lines.append(
-            f"Without the own work of {named(best.name)} the window would be {duration(best.drag_ns or 0)} shorter"
-            f" ({ratio((best.drag_ns or 0) / result.length_ns)}); it is on the path for {duration(best.duration_ns)}."
-        )
-    lines += _beside(result)
-    return Section(NAME, TITLE, tuple(lines), _tables(result), tuple(_notes(result)), label="path")
-
-
-def _beside(result: CriticalPath) -> list[str]:
-    """Say what looks expensive off the path, and what is nearly on it."""
-    large = [one for one in result.off_path if one.duration_ns >= NOTABLE * result.length_ns]
-    far = [one for one in large if one.slack_ns >= NEAR * result.length_ns]
-    near = [one for one in large if one.slack_ns < NEAR * result.length_ns]
-    lines = []
-    if far:
-        lines.append(
-            f"Off the path: {named(far[0].name)} takes {duration(far[0].duration_ns)} and has at least"
-            f" {duration(far[0].slack_ns)} slack; making it faster changes nothing."
-        )
-    if near:
-        lines.append(
-            f"Nearly on the path: {named(near[0].name)}, {duration(near[0].duration_ns)} with"
-            f" {duration(near[0].slack_ns)} slack."
-        )
-    return lines
-
-
-def _causes(result: CriticalPath) -> list[Part]:
-    """Return the causes in words, and work of ranges that hold no operator apart from that of operators."""
-    ranges = sum(one.duration_ns for one in result.by_name if one.kind == _RANGE)
-    parts = []
-    for part in result.by_cause:
-        if part.cause == Charge.OPERATOR.word:
-            parts.append(Part("operator", part.duration_ns - ranges))
-            parts.append(Part("range without operators", ranges))
-        else:
-            parts.append(Part(part.cause.replace("_", " "), part.duration_ns))
-    return sorted((part for part in parts if part.duration_ns), key=lambda part: -part.duration_ns)
-
-
-def _tables(result: CriticalPath) -> tuple[Table, ...]:
-    causes, names, off = _causes(result), result.by_name[:TOP], result.off_path
-    whole = result.length_ns
-    tables = [
-        Table(
-            "The path by cause",
-            (
-                Column("cause", Unit.TEXT, tuple(part.cause for part in causes)),
-                Column("time", Unit.NANOSECONDS, tuple(part.duration_ns for part in causes), bar=True),
-                Column("of the window", Unit.RATIO, tuple(part.duration_ns / whole for part in causes)),
-            ),
-        ),
-        Table(
-            "Work on the path by name",
-            (
-                Column("name", Unit.TEXT, tuple(one.name for one in names)),
-                Column("count", Unit.COUNT, tuple(one.count for one in names)),
-                Column("time", Unit.NANOSECONDS, tuple(one.duration_ns for one in names)),
-                Column("of the window", Unit.RATIO, tuple(one.ratio for one in names)),
-                Column("drag", Unit.NANOSECONDS, tuple(one.drag_ns for one in names)),
-                Column("total drag", Unit.NANOSECONDS, tuple(one.total_drag_ns for one in names)),
-            ),
-            total=len(result.by_name),
-            keep=3,
-        ),
-    ]
-    if off:
-        tables.append(
-            Table(
-                "Work off the path",
-                (
-                    Column("name", Unit.TEXT, tuple(one.name for one in off)),
-                    Column("time", Unit.NANOSECONDS, tuple(one.duration_ns for one in off)),
-                    Column("slack", Unit.NANOSECONDS, tuple(one.slack_ns for one in off)),
-                ),
-                brief=2,
-            )
-        )
-    return tuple(tables)
-
-
-def _notes(result: CriticalPath) -> list[str]:
-    notes = []
-    if result.inferred_ns:
-        notes.append(
-            f"{duration(result.inferred_ns)} of the path ({ratio(result.inferred_ns / result.length_ns)}) lie on dependencies"
-            " that are inferred, not recorded."
-        )
-    if result.carried_in_ns:
-        notes.append(f"{duration(result.carried_in_ns)} of the path are work that began before the window.")
-    if len(result.by_name) > TOP:
-        notes.append(f"Drag is known of the top {TOP} of {count(len(result.by_name))} names.")
-    return notes
