@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from tests.tracebuilder import Trace
 from tracegap import activity, intervals
-from tracegap.activity import Layer, Share
 from tracegap.charges import Charge
+from tracegap.layers import Layer, Share, context_layer, device_layers, divide, host_layer
 
 
 def told(trace: Trace, layer: Layer) -> list[tuple[int, int, str, str | None]]:
@@ -34,7 +34,7 @@ def nested() -> Trace:
 
 def test_a_thread_works_on_its_innermost_slice() -> None:
     trace = nested()
-    assert told(trace, activity.host_layer(trace.timeline(), 0, 0, 100_000)) == [
+    assert told(trace, host_layer(trace.timeline(), 0, 0, 100_000)) == [
         (10, 20, "operator", "aten::linear"),
         (20, 30, "allocator", "cudaMalloc"),
         (30, 40, "operator", "aten::addmm"),
@@ -45,13 +45,13 @@ def test_a_thread_works_on_its_innermost_slice() -> None:
 
 def test_while_a_device_waits_operators_are_dispatch() -> None:
     trace = nested()
-    layer = activity.host_layer(trace.timeline(), 0, 0, 20_000, waiting_device=True)
+    layer = host_layer(trace.timeline(), 0, 0, 20_000, waiting_device=True)
     assert told(trace, layer)[0][2:] == ("dispatch", "aten::linear")
 
 
 def test_context_names_what_no_slice_owns_and_a_step_is_no_name() -> None:
     trace = nested()
-    assert told(trace, activity.context_layer(trace.timeline(), 0, 0, 100_000)) == [
+    assert told(trace, context_layer(trace.timeline(), 0, 0, 100_000)) == [
         (0, 80, "untraced_host", "forward"),
         (80, 100, "untraced_host", None),
     ]
@@ -65,9 +65,9 @@ def test_compute_owns_time_before_communication_and_that_before_copies() -> None
     trace.stream(9).kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 0, 60)
     trace.stream(10).copy(50, 80)
     timeline = trace.timeline()
-    layers = activity.device_layers(timeline, 0, 80_000, timeline.slices.name)
+    layers = device_layers(timeline, 0, 80_000, timeline.slices.name)
     whole = intervals.union(np.array([0]), np.array([80_000]))
-    shares, rest = activity.divide(whole, layers)
+    shares, rest = divide(whole, layers)
     assert {(share.cause.word, timeline.names[share.name]): share.duration for share in shares} == {
         ("kernel", "gemm"): 20_000,
         ("kernel", "gemm_late"): 10_000,
@@ -102,7 +102,7 @@ def test_law_shares_and_rest_add_up(rows: list[list[tuple[int, int, int]]]) -> N
         )
 
     whole = intervals.union(np.array([5]), np.array([45]))
-    shares, rest = activity.divide(whole, [layer(spans) for spans in rows])
+    shares, rest = divide(whole, [layer(spans) for spans in rows])
     assert sum(share.duration for share in shares) + intervals.total(rest) == 40
     assert all(share.duration > 0 for share in shares)
     assert len({(share.cause, share.name) for share in shares}) == len(shares)
@@ -110,6 +110,6 @@ def test_law_shares_and_rest_add_up(rows: list[list[tuple[int, int, int]]]) -> N
 
 def test_no_layer_leaves_all() -> None:
     whole = intervals.union(np.array([0]), np.array([9]))
-    assert activity.divide(whole, []) == ([], whole)
+    assert divide(whole, []) == ([], whole)
     one = Layer(np.array([0]), np.array([9]), np.array([1], np.uint8), np.array([-1], np.int32))
-    assert activity.divide(whole, [one, one])[0] == [Share(Charge.RUNTIME, -1, 9)]
+    assert divide(whole, [one, one])[0] == [Share(Charge.RUNTIME, -1, 9)]

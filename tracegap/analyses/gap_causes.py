@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, intervals, segments
+from tracegap import intervals, segments
 from tracegap.charges import Charge
 from tracegap.columns import Columns, Int32, Int64, UInt8
 from tracegap.dag import Dag
 from tracegap.edges import Cause
 from tracegap.intervals import Intervals
 from tracegap.kinds import CONTEXT, Kind, is_any
+from tracegap.layers import context_layer
 from tracegap.segments import Segments
 from tracegap.timeline import Timeline
 
@@ -119,7 +120,7 @@ def _named(timeline: Timeline, found: Segments, name: NDArray[np.int32]) -> Piec
     track = slices.track[found.slice]
     for one in np.unique(track[untraced]).tolist():
         mine = whole.take(untraced & (track == one))
-        layer = activity.context_layer(timeline, one, int(mine.start[0]), int(mine.end[-1]))
+        layer = context_layer(timeline, one, int(mine.start[0]), int(mine.end[-1]))
         mine = _cut(mine, np.concatenate((layer.start, layer.end)))
         place = intervals.holding(Intervals(layer.start, layer.end), mine.start)
         names = np.where(place >= 0, np.append(layer.name, np.int32(-1))[place], -1).astype(np.int32)

@@ -14,6 +14,7 @@ from tracegap.analyses.overhead_results import Part, Range
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
+from tracegap.layers import context_layer, divide, host_layer
 from tracegap.timeline import Timeline, Window
 
 
@@ -52,11 +53,11 @@ def untraced_of(timeline: Timeline, window: Window, time: Intervals) -> tuple[Ra
         return ()
     layers = []
     for track in activity.host_tracks(timeline):
-        work = activity.host_layer(timeline, track, window.start, window.end)
+        work = host_layer(timeline, track, window.start, window.end)
         # ranges that are the only record of work
         layers.append(work.take(work.cause == Charge.UNTRACED_HOST))
-        layers.append(activity.context_layer(timeline, track, window.start, window.end))
-    shares, rest = activity.divide(time, layers)
+        layers.append(context_layer(timeline, track, window.start, window.end))
+    shares, rest = divide(time, layers)
     sums = {-1: intervals.total(rest)}
     for share in shares:
         sums[share.name] = sums.get(share.name, 0) + share.duration

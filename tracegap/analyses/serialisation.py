@@ -24,13 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import intervals
-from tracegap.activity import DEVICE_PRECEDENCE, covered
+from tracegap.activity import covered
 from tracegap.analyses.contract import Model
 from tracegap.analyses.serial_results import Alone, Exposed, Pair, Pipelining, Resource, Serialisation, StageTime
 from tracegap.analyses.serial_words import TITLE, section
 from tracegap.datagraph import parallelism
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind, Role
+from tracegap.layers import DEVICE_PRECEDENCE
 from tracegap.phases import Phases, find_phases
 from tracegap.pipelining import predict
 from tracegap.stagegraph import StageGraph, stage_graph

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import activity, intervals
-from tracegap.activity import Layer, Share
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import CONTEXT, Role
+from tracegap.layers import Layer, Share, context_layer, device_layers, divide, host_layer, profiler_layer
 from tracegap.report import Column, Table, named
 from tracegap.timeline import Timeline
 from tracegap.units import Unit, duration
@@ -87,16 +87,16 @@ def find_slowest(
 def _divided(timeline: Timeline, row: int, begin: int, finish: int, clock: str) -> list[Share]:
     """Divide a step among its owners; the shares add up to ``finish - begin``."""
     track = int(timeline.steps.track[row])
-    layers = [activity.profiler_layer(timeline, begin, finish)]
+    layers = [profiler_layer(timeline, begin, finish)]
     if clock == "device":
-        layers += activity.device_layers(timeline, begin, finish, _operator_names(timeline))
-    layers.append(activity.host_layer(timeline, track, begin, finish, waiting_device=clock == "device"))
+        layers += device_layers(timeline, begin, finish, _operator_names(timeline))
+    layers.append(host_layer(timeline, track, begin, finish, waiting_device=clock == "device"))
     if clock == "span":
         layers += _other_operators(timeline, track, begin, finish)
-    own = activity.context_layer(timeline, track, begin, finish)
+    own = context_layer(timeline, track, begin, finish)
     layers += [own.take(own.name >= 0), *_waited_for(timeline, track, begin, finish), own]
     whole = intervals.union(np.array([begin], np.int64), np.array([finish], np.int64))
-    shares, rest = activity.divide(whole, layers)
+    shares, rest = divide(whole, layers)
     return [*shares, *_remaining(timeline, row, rest)]
 
 
@@ -113,11 +113,7 @@ def _remaining(timeline: Timeline, row: int, rest: Intervals) -> list[Share]:
 
 def _other_operators(timeline: Timeline, track: int, begin: int, finish: int) -> list[Layer]:
     """Say what operators ran on other threads: the backward pass of an autograd thread."""
-    return [
-        activity.host_layer(timeline, other, begin, finish)
-        for other in activity.host_tracks(timeline)
-        if other != track
-    ]
+    return [host_layer(timeline, other, begin, finish) for other in activity.host_tracks(timeline) if other != track]
 
 
 def _waited_for(timeline: Timeline, track: int, begin: int, finish: int) -> list[Layer]:
@@ -125,7 +121,7 @@ def _waited_for(timeline: Timeline, track: int, begin: int, finish: int) -> list
     slices, tracks = timeline.slices, timeline.tracks
     ranges = slices.runs & np.isin(slices.kind, CONTEXT) & (slices.track != track)
     ranges &= (slices.start < finish) & (slices.end > begin) & (tracks.role[slices.track] == Role.HOST)
-    layers = (activity.host_layer(timeline, int(other), begin, finish) for other in np.unique(slices.track[ranges]))
+    layers = (host_layer(timeline, int(other), begin, finish) for other in np.unique(slices.track[ranges]))
     return [replace(layer, cause=np.full(len(layer), Charge.DEPENDENCY, np.uint8)) for layer in layers]
 
 
