@@ -12,8 +12,8 @@ PACKAGE = Path(__file__).parent.parent / "tracegap"
 STAGES = (
     *("unpack", "source", "passage", "elements", "chunks"),
     *("events", "decimals", "blocks", "dialects", "decode"),
-    *("tracks", "tables", "lanes", "arrows", "links", "stepping", "instants", "timeline", "extent"),
-    *("dag", "analyses", "facts", "overlay", "pipeline", "sql", "cli"),
+    *("tracks", "tables", "lanes", "arrows", "links", "stepping", "instants", "timeline", "extent", "loading"),
+    *("dag", "analyses", "facts", "overlay", "replaying", "exporting", "pipeline", "sql", "cli"),
 )
 
 # Words and values that any stage may use; they know no stage.

@@ -1,14 +1,16 @@
 """What a report says of the trace itself: where it is from, what is in it, and the few words of the headline.
 
-In: a `Timeline` and a `Window`. Out: the keys ``trace`` and ``window`` of the JSON report, and the sections of the inventory.
+In: a `Timeline` and a `Window`. Out: the keys ``tool``, ``trace`` and ``window`` of the JSON report, and the sections of the inventory.
 """
 
+import shlex
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+import tracegap
 from tracegap.kinds import Kind, Role
 from tracegap.report import Column, Section, Table
 from tracegap.timeline import Timeline, Window
@@ -27,6 +29,15 @@ def trace_facts(timeline: Timeline) -> dict[str, Any]:
         "devices": [{"device": device.label, "name": device.name or None} for device in timeline.devices],
         "tracks": _tracks(timeline),
     }
+
+
+def tool_facts(command: Sequence[str]) -> dict[str, str]:
+    """Return ``tool`` of the JSON report: the version, and the command line where there was one."""
+    return (
+        {"version": tracegap.__version__, "command": shlex.join(command)}
+        if command
+        else {"version": tracegap.__version__}
+    )
 
 
 def window_facts(window: Window) -> dict[str, Any]:

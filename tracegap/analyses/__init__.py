@@ -23,10 +23,16 @@ FINDINGS: Mapping[str, str] = {
 """What each finding means and what to do, by code."""
 
 
+def run_all(model: Model) -> dict[str, Any]:
+    """Run all analyses: the results by name; those that have no answer are left out."""
+    answers = ((analysis.NAME, analysis.run(model)) for analysis in ANALYSES)
+    return {name: result for name, result in answers if result is not None}
+
+
 def judge(model: Model, results: Mapping[str, Any]) -> Verdict:
     """Say what bounds the window and what to do, from the results of the analyses by their names."""
     offered = [finding for name, one in _OFFERING if name in results for finding in one.findings(results[name], model)]
     return verdict.judge(model, results, offered)
 
 
-__all__ = ["ANALYSES", "FINDINGS", "Analysis", "Model", "Offering", "judge"]
+__all__ = ["ANALYSES", "FINDINGS", "Analysis", "Model", "Offering", "judge", "run_all"]
