@@ -52,8 +52,6 @@ class Dag:
         Whether the edge is a guess from names and times.
     owner : int32[e]
         The slice whose work the edge's lag is; −1 where it is none's.
-    order : int32[p]
-        The nodes in a topological order.
     binding : schedule.Binding
         The edge that binds each node, and its delay.
     problems : tuple of Problem
@@ -66,7 +64,6 @@ class Dag:
     cause: NDArray[np.uint8]
     inferred: NDArray[np.bool_]
     owner: NDArray[np.int32]
-    order: NDArray[np.int32]
     binding: schedule.Binding
     problems: tuple[Problem, ...] = ()
 
@@ -91,10 +88,10 @@ def build(timeline: Timeline, window: Window) -> Dag:
     scene = look(timeline, window)
     edges, problems = _forward(scene, _between(scene))
     nodes = _sequence(scene)
-    sorted_out = schedule.order(_graph(scene, nodes, edges))
-    if not sorted_out.kept.all():
-        problems += _counted("cyclic-edge", edges.take(~sorted_out.kept))
-        edges = edges.take(sorted_out.kept)
+    kept = schedule.order(_graph(scene, nodes, edges)).kept
+    if not kept.all():
+        problems += _counted("cyclic-edge", edges.take(~kept))
+        edges = edges.take(kept)
     edges = join((edges, entry(scene, nodes, edges.target), exit_(scene)))
     first, last = np.array([scene.source], np.int32), np.array([scene.source + 1], np.int32)
     graph = _graph(scene, np.concatenate((first, nodes, last)), edges)
@@ -105,7 +102,6 @@ def build(timeline: Timeline, window: Window) -> Dag:
         cause=edges.cause,
         inferred=edges.inferred,
         owner=edges.owner,
-        order=np.concatenate((first, sorted_out.nodes, last)),
         binding=schedule.bind(graph),
         problems=problems,
     )

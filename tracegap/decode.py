@@ -168,12 +168,20 @@ class _Gathered:
         return {name: column.whole() for name, column in self._columns.items()}
 
     def arguments(self, names: Container[str]) -> dict[str, Argument]:
-        """Return those of the arguments that occur."""
-        return {
-            name: Argument(rows.whole(), values.whole())
-            for name, (rows, values) in self._sparse.items()
-            if name in names
-        }
+        """Return those of the arguments that occur. Ones that occur together share their rows: shapes, strides and types do."""
+        found: dict[str, Argument] = {}
+        shared: dict[tuple[int, int, int], list[NDArray[np.int32]]] = {}
+        for name, (growing, values) in self._sparse.items():
+            if name in names:
+                rows = growing.whole()
+                alike = shared.setdefault((len(rows), int(rows[0]), int(rows[-1])), [])
+                same = next((one for one in alike if np.array_equal(one, rows)), None)
+                if same is None:
+                    alike.append(rows)
+                else:
+                    rows = same
+                found[name] = Argument(rows, values.whole())
+        return found
 
     def metadata(self) -> Iterator[tuple[str, int, object]]:
         """Yield name, thread and value, in order of time."""
