@@ -129,10 +129,14 @@ def created(output: Path, *, packed: bool = True) -> Iterator[BinaryIO]:
 
 def _followed(output: Path) -> Path:
     """Return where the links lead, so that the file they name is replaced and not they."""
+    nowhere = UsageError(f"-o {output}: is a link that leads nowhere: choose another name")
     try:
-        return output.resolve()
+        followed = output.resolve()
     except (OSError, RuntimeError) as error:  # RuntimeError: a loop, before Python 3.13
-        raise UsageError(f"-o {output}: is a link that leads nowhere: choose another name") from error
+        raise nowhere from error
+    if followed.is_symlink():  # a loop, from Python 3.13 on
+        raise nowhere
+    return followed
 
 
 @contextmanager
