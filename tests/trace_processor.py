@@ -41,6 +41,7 @@ class TraceProcessor:
 
     def __init__(self, port: int) -> None:
         self.port = port
+        self._client: Any = None
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def load(self, path: Path) -> None:
@@ -55,15 +56,18 @@ class TraceProcessor:
         from perfetto.trace_processor.api import TraceProcessor as Client
         from perfetto.trace_processor.api import TraceProcessorException
 
-        with Client(addr=f"127.0.0.1:{self.port}") as client:
-            try:
-                result = client.query(sql)
-            except TraceProcessorException as error:
-                raise Refused(str(error)) from error
+        if self._client is None:
+            self._client = Client(addr=f"127.0.0.1:{self.port}")
+        try:
+            result = self._client.query(sql)
+        except TraceProcessorException as error:
+            raise Refused(str(error)) from error
         cells = iter(result.cells)  # rows of the client lose all but one of the columns of one name
         return list(result.column_names), list(zip(*[cells] * len(result.column_names), strict=True))
 
     def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
         self._connection.close()
 
     def _post(self, path: str, body: bytes) -> bytes:

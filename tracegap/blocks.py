@@ -19,7 +19,7 @@ from tracegap.decimals import far_origin, times
 from tracegap.events import NO_TIME, ArgType, Argument, Thread
 from tracegap.numbering import NULL, Numbers, Phases, Texts, numbered
 
-RARE = {"bp": ArgType.TEXT, "bind_id": ArgType.TEXT, "flow_in": ArgType.INT, "flow_out": ArgType.INT, "s": ArgType.TEXT}
+RARE = {"bp": ArgType.TEXT, "bind_id": ArgType.ID, "flow_in": ArgType.INT, "flow_out": ArgType.INT, "s": ArgType.TEXT}
 """Top-level fields that few events have."""
 
 _NO_RAW = msgspec.Raw(b"")
@@ -178,6 +178,8 @@ class BlockParser:
                 values = numbered(self._texts, copies(picked), np.int32)
                 if (values < 0).any():  # null
                     rows, values = rows[values >= 0], values[values >= 0]
+            elif kinds[name] is ArgType.ID:
+                values = numbered(self._ids, picked, np.int32)
             elif kinds[name] is ArgType.REAL:
                 values = reals(picked)
             else:
@@ -237,6 +239,7 @@ _TYPES: dict[ArgType, Any] = {
     ArgType.INT: bool | int | str | float | None,
     ArgType.REAL: int | str | float | None,
     ArgType.TEXT: msgspec.Raw,
+    ArgType.ID: Scalar,
 }
 
 

@@ -23,12 +23,14 @@ class ArgType(StrEnum):
     """How the values of one argument are stored.
 
     ``INT`` int64, numeric strings included (−1 where it is no integer) · ``REAL`` float64 · ``TEXT`` int32 ids into
-    `Events.strings`; a value that is no string is kept as its JSON text (``[[8, 1024], []]``).
+    `Events.strings`; a value that is no string is kept as its JSON text (``[[8, 1024], []]``) · ``ID`` int32 ids into
+    `Events.ids`, which keep numbers and texts apart.
     """
 
     INT = "int"
     REAL = "real"
     TEXT = "text"
+    ID = "id"
 
 
 class Thread(NamedTuple):
@@ -97,7 +99,8 @@ class Events(Columns):
     args : mapping of str to Argument
         The arguments that the dialect asked for; use `arg`, which knows absent ones.
     fields : mapping of str to Argument
-        Rare top-level fields that occur: ``bp``, ``bind_id``, ``flow_in``, ``flow_out``, ``s`` (text ids but for the flags).
+        Rare top-level fields that occur: ``bp``, ``bind_id``, ``flow_in``, ``flow_out``, ``s``.
+        Ids into `strings`, of ``bind_id`` into `ids`; the flags are numbers.
     metadata : mapping of (str, Thread) to object
         The value of each M event by its name; the last one (by time) wins.
     header : mapping of str to object

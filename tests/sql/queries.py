@@ -90,9 +90,9 @@ MATRIX = {
     "slices with arguments": "SELECT count(arg_set_id), count(*) FROM slice",
     "distinct sets": "SELECT count(DISTINCT arg_set_id) FROM slice",
     "arguments of a slice": "SELECT s.id, a.key, a.int_value, a.string_value, a.real_value, a.value_type FROM slice s "
-    "JOIN args a USING (arg_set_id) WHERE s.id < 100 ORDER BY s.id, a.key",
+    "JOIN args a USING (arg_set_id) WHERE s.id < 100 AND coalesce(length(a.string_value), 0) < 10000 ORDER BY s.id, a.key",
     "displayed": "SELECT s.id, a.key, a.display_value FROM slice s JOIN args a USING (arg_set_id) "
-    "WHERE s.id < 100 AND value_type != 'real' ORDER BY s.id, a.key",
+    "WHERE s.id < 100 AND value_type != 'real' AND coalesce(length(a.string_value), 0) < 10000 ORDER BY s.id, a.key",
     "extract_arg": "SELECT extract_arg(arg_set_id, 'args.External id') AS x, count(*) FROM slice GROUP BY x ORDER BY x",
     "extract_arg in an array": "SELECT extract_arg(arg_set_id, 'args.Input Dims[0][0]') AS x, count(*), sum(dur) FROM slice "
     "GROUP BY x ORDER BY x",

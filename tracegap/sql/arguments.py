@@ -17,6 +17,9 @@ from tracegap.sql.importing import SPILLED, THREAD, Import
 ArgRow = tuple[int, str, str, int | None, str | None, float | None, str]
 """arg_set_id, flat_key, key, int_value, string_value, real_value, value_type."""
 
+_Leaf = tuple[str, str, Any]
+"""flat_key, value_type and value of one argument."""
+
 _OF_A_THREAD = (THREAD, SPILLED)
 _INT64 = range(-(2**63), 2**63)
 
@@ -54,7 +57,7 @@ def read_details(source: Source, imported: Import) -> Details:
     ended = np.flatnonzero(imported.end_event >= 0)
     end_of: dict[int, int] = dict(zip(imported.end_event[ended].tolist(), ended.tolist(), strict=True))
     track = imported.track.tolist()
-    own: dict[int, dict[str, Any]] = {}
+    own: dict[int, dict[str, _Leaf]] = {}
     times: dict[int, tuple[int | None, int | None]] = {}
     ends: dict[int, int] = {}
     for row, event in enumerate(iterate(source)):
@@ -80,7 +83,7 @@ def read_details(source: Source, imported: Import) -> Details:
 
 
 def _number(
-    imported: Import, own: Mapping[int, dict[str, Any]], times: Mapping[int, tuple[int | None, int | None]]
+    imported: Import, own: Mapping[int, dict[str, _Leaf]], times: Mapping[int, tuple[int | None, int | None]]
 ) -> Details:
     """Give equal argument sets one number, in order of their first slice."""
     details = Details()
@@ -89,11 +92,11 @@ def _number(
         flat = own.get(slice_id)
         set_id = None
         if flat:
-            key = (*flat.items(), *map(type, flat.values()))  # with types: 1, 1.0 and True are equal
+            key = tuple(flat.items())
             set_id = numbers.get(key)
             if set_id is None:
                 set_id = numbers[key] = len(numbers)
-                details.sets.extend(_row(set_id, name, value) for name, value in flat.items())
+                details.sets.extend(_row(set_id, key, *leaf) for key, leaf in flat.items())
         details.of_slice.append((set_id, *times.get(slice_id, (None, None)), slice_id))
     events = imported.events
     names = zip(events.name[imported.flow_event].tolist(), events.category[imported.flow_event].tolist(), strict=True)
@@ -106,7 +109,7 @@ def _number(
 
 
 def read_counters(source: Source, imported: Import) -> CounterValues:
-    """Read the values of counter events: one track for each process and argument; one pass over the text."""
+    """Read the values of counter events: one track for each process, id and argument; one pass over the text."""
     events = imported.events
     wanted = (events.phase == ord("C")) & (events.start >= 0)
     found: list[tuple[int, int, str, int, float]] = []
@@ -115,6 +118,8 @@ def read_counters(source: Source, imported: Import) -> CounterValues:
         if not wanted[row] or not isinstance(arguments, dict):
             continue
         name = events.strings[events.name[row]] if events.name[row] >= 0 else ""
+        if isinstance(event.get("id"), str):
+            name += f" id: {event['id']}"
         upid = int(imported.threads.upid[imported.threads.utid[events.thread[row]]])
         for key, value in arguments.items():
             number = _number_of(value)
@@ -141,49 +146,49 @@ def _nanoseconds(value: Any) -> int | None:
     return None if number is None else int(abs(number) * 1000 + 0.5) * (1 if number >= 0 else -1)
 
 
-def _flatten(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Write nested arguments as one key each: ``args.shape[0][1]``, ``args.a.b``; empty ones and nulls are left out."""
-    flat: dict[str, Any] = {}
-    for key, value in arguments.items():
-        if isinstance(value, dict | list):
-            flat.update(_leaves(f"args.{key}", value))
-        elif value is not None:
-            flat[f"args.{key}"] = value
-    return flat
-
-
-def _leaves(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    stack = [(key, value)]
-    while stack:
-        key, value = stack.pop()
-        if isinstance(value, dict):
-            stack.extend((f"{key}.{name}", one) for name, one in reversed(value.items()))
-        elif isinstance(value, list):
-            stack.extend((f"{key}[{place}]", value[place]) for place in reversed(range(len(value))))
-        elif value is not None:
-            yield key, value
-
-
-def _row(set_id: int, key: str, value: Any) -> ArgRow:
-    flat = _without_places(key) if "[" in key else key
-    if isinstance(value, bool):
-        return set_id, flat, key, int(value), None, None, "bool"
-    if isinstance(value, int):
-        if value in _INT64:
-            return set_id, flat, key, value, None, None, "int"
-        return set_id, flat, key, None, None, float(value), "real"
-    if isinstance(value, float):
-        return set_id, flat, key, None, None, value, "real"
-    return set_id, flat, key, None, str(value), None, "string"
-
-
-def _without_places(key: str) -> str:
-    """Cut ``[0]`` and the like.
+def _flatten(arguments: Mapping[str, Any]) -> dict[str, _Leaf]:
+    """Write nested arguments as one key each: ``args.shape[0][1]``, ``args.a.b``; empty ones and nulls are left out.
 
     Examples
     --------
-    >>> _without_places("args.shape[0][1]")
-    'args.shape'
+    >>> _flatten({"shape": [[8, 2.5]], "in[0]": True})
+    {'args.shape[0][0]': ('args.shape', 'int', 8), 'args.shape[0][1]': ('args.shape', 'real', 2.5),
+     'args.in[0]': ('args.in[0]', 'bool', True)}
     """
-    parts = key.split("[")
-    return parts[0] + "".join(part.partition("]")[2] for part in parts[1:])
+    flat: dict[str, _Leaf] = {}
+    for name, value in arguments.items():
+        key = f"args.{name}"
+        if isinstance(value, dict | list):
+            flat.update(_leaves(key, value))
+        elif value is not None:
+            flat[key] = key, _type_of(value), value
+    return flat
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, _Leaf]]:
+    stack = [(name, name, value)]
+    while stack:
+        key, flat, value = stack.pop()
+        if isinstance(value, dict):
+            stack.extend((f"{key}.{name}", f"{flat}.{name}", one) for name, one in reversed(value.items()))
+        elif isinstance(value, list):
+            stack.extend((f"{key}[{place}]", flat, value[place]) for place in reversed(range(len(value))))
+        elif value is not None:
+            yield key, (flat, _type_of(value), value)
+
+
+def _type_of(value: Any) -> str:
+    """Return what ``args.value_type`` says; integers beyond int64 are reals."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int):
+        return "int" if value in _INT64 else "real"
+    return "real" if isinstance(value, float) else "string"
+
+
+def _row(set_id: int, key: str, flat: str, kind: str, value: Any) -> ArgRow:
+    if kind == "string":
+        return set_id, flat, key, None, str(value), None, kind
+    if kind == "real":
+        return set_id, flat, key, None, None, float(value), kind
+    return set_id, flat, key, int(value), None, None, kind

@@ -112,12 +112,12 @@ class Filler:
         return read_counters(self._source, self.imported)
 
     def bounds(self) -> tuple[int, int]:
-        """First and last moment of the trace in ns: of slices, and of counters and flows where there are no slices."""
+        """First and last moment of the trace in ns, of slices and of counters; 0 and 0 where there are none."""
         imported = self.imported
-        if not len(imported):
-            return 0, 0
-        end = imported.start + np.maximum(imported.duration, 0)
-        return int(imported.start.min()), int(end.max())
+        counted = np.array([ts for ts, _, _ in self._counters.rows], np.int64)
+        starts = np.append(imported.start, counted)
+        ends = np.append(imported.start + np.maximum(imported.duration, 0), counted)
+        return (int(starts.min()), int(ends.max())) if len(starts) else (0, 0)
 
     def _insert(self, sql: str, rows: object) -> None:
         self._connection.executemany(sql, rows)  # type: ignore[arg-type]

@@ -31,7 +31,10 @@ def find_flows(imported: Import) -> tuple[list[FlowRow], Counter[str]]:
             stats["flow_step_without_start" if what == "t" else "flow_end_without_start"] += 1
         else:
             number = trace_id.setdefault(key, len(trace_id)) if len(key) == 3 else key[0]
-            flows.append((source[key], slice_id, number, *(key[1:] if len(key) == 3 else (-1, -1))))
+            out, into = source[key], slice_id
+            if imported.start[out] > imported.start[into]:  # never back in time
+                out, into = into, out
+            flows.append((out, into, number, *(key[1:] if len(key) == 3 else (-1, -1))))
             if what == "t":
                 source[key] = slice_id
     return flows, stats
@@ -79,10 +82,10 @@ def _bound(imported: Import) -> list[tuple[tuple[int, int], str, int, tuple[int,
     slice_of = np.full(len(events), -1, np.int64)
     slice_of[imported.event] = np.arange(len(imported))
     leaving, entering = (events.field(name).at(bind.rows, 0) > 0 for name in ("flow_out", "flow_in"))
-    for row, text, out, into in zip(
+    for row, id_, out, into in zip(
         bind.rows.tolist(), bind.values.tolist(), leaving.tolist(), entering.tolist(), strict=True
     ):
-        number, at = _flow_id(events.strings[text]), int(slice_of[row])
+        number, at = _flow_id(events.ids[id_]), int(slice_of[row])
         if number is not None and at >= 0 and (out or into):
             letter = "t" if out and into else "s" if out else "f"
             arrows.append(((at, -2), letter, at, (number,), False))

@@ -77,26 +77,29 @@ class Relatives:
     def flows(self, one: int, *, out: bool, into: bool) -> list[int]:
         """Return the flows that can be reached from a slice, in the given directions.
 
-        Forwards the slices inside a reached one count as reached too, backwards those around it; both ways neither.
+        Forwards the slices inside a reached one count as reached too, backwards those around it; both ways neither, and
+        a slice that was reached backwards is not left forwards, nor the other way round.
         """
         relatives = self.descendants if out and not into else self.ancestors if into and not out else None
-        found: dict[int, None] = {}
-        seen: set[int] = set()
-        waiting = [one]
-        for at in waiting:  # grows while it is read: breadth first
-            if at in seen:
-                continue
-            seen.add(at)
-            waiting += relatives(at) if relatives is not None else []
-            steps = []
-            if out:
-                steps += self._connection.execute("SELECT id, slice_in FROM flow WHERE slice_out = ?", (at,)).fetchall()
-            if into:
-                steps += self._connection.execute("SELECT id, slice_out FROM flow WHERE slice_in = ?", (at,)).fetchall()
-            for flow, slice_id in steps:
-                found[flow] = None
-                waiting.append(slice_id)
-        return list(found)
+        found: list[int] = []
+        known = {one}
+        waiting = [(one, out, into)]
+        for at, forwards, backwards in waiting:  # grows while it is read: breadth first
+            steps = [(None, slice_id, out, into) for slice_id in (relatives(at) if relatives is not None else ())]
+            if backwards:
+                steps += self._steps("SELECT id, slice_out, 0, 1 FROM flow WHERE slice_in = ?", at)
+            if forwards:
+                steps += self._steps("SELECT id, slice_in, 1, 0 FROM flow WHERE slice_out = ?", at)
+            for flow, slice_id, further, back in steps:
+                if flow is not None:
+                    found.append(flow)
+                if slice_id not in known:
+                    known.add(slice_id)
+                    waiting.append((slice_id, bool(further), bool(back)))
+        return found
+
+    def _steps(self, sql: str, one: int) -> list[Any]:
+        return self._connection.execute(sql, (one,)).fetchall()
 
     def _column(self, sql: str, one: int) -> list[int]:
         return [row[0] for row in self._connection.execute(sql, (one,))]
