@@ -172,9 +172,12 @@ def test_ids_are_integers_or_texts_and_id2_is_one_of_them(tmp_path: Path) -> Non
 
 
 def test_rare_fields_are_kept(tmp_path: Path) -> None:
-    events = read(tmp_path, [LOAD, {**LOAD, "bp": "e", "bind_id": 12, "flow_in": True, "flow_out": 1, "s": "g"}])
+    events = read(
+        tmp_path,
+        [LOAD, {**LOAD, "bp": "e", "bind_id": 12, "flow_in": True, "flow_out": 1, "s": "g"}, {**LOAD, "bind_id": "12"}],
+    )
     assert events.field("bp").rows.tolist() == [1]
-    assert events.strings[events.field("bind_id").values[0]] == "12"
+    assert [events.ids[one] for one in events.field("bind_id").values] == [12, "12"]
     assert events.field("flow_in").values.tolist() == [1]
     assert events.field("flow_out").values.tolist() == [1]
 

@@ -111,6 +111,8 @@ class Finding:
         Where to look.
     saving_ns : int or None
         How much shorter the window would be, from replay; savings are never summed.
+    event : int or None
+        The event of the file to look at first, counted from 0: the longest of those that the finding is about.
     """
 
     code: str
@@ -119,6 +121,7 @@ class Finding:
     cost_ns: int
     evidence: str
     saving_ns: int | None = None
+    event: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,10 @@ class Timeline:
         """Return an argument by its name in the file; one that no event has is empty."""
         return self.args.get(name, NO_ARGUMENT)
 
+    def event(self, row: int) -> int | None:
+        """Return the event of the file that a slice is, counted from 0; None for the slice −1."""
+        return int(self.slices.event[row]) if row >= 0 else None
+
 
 def build(events: Events, marks: Marks, *, dialect: str, step_name: str | None = None) -> Timeline:
     """Make the timeline of paired `events` as `marks` reads them.

@@ -12,7 +12,7 @@ from tracegap.source import open_source
 from tracegap.sql.flows import _flow_id
 from tracegap.sql.importing import SPILLED, Import, build
 
-_TEXT = {**{code: "_" for code in range(32)}, ord("\\"): "/", ord('"'): "'", 0xFFFD: "_"}
+_TEXT = {**dict.fromkeys(range(32), "_"), ord("\\"): "/", ord('"'): "'", 0xFFFD: "_"}
 _FIRST_THREAD = 1_000_000
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tracegap.errors import FormatError, UsageError
+from tracegap.pipeline import analyze
 from tracegap.sql import Engine, open_engine
 from tracegap.sql.named import named_queries
 
@@ -435,11 +436,33 @@ def test_gaps_of_a_device_are_its_idle_time(opened: Open) -> None:
     )
 
 
-def test_findings_are_those_of_the_report(samples: Path) -> None:
-    from tracegap.pipeline import analyze
+def test_a_gap_is_divided_among_its_causes(samples: Path) -> None:
+    with open_engine(samples / "cuda_host_bound.json.gz") as engine:
+        divided = engine.query(
+            "SELECT g.id FROM tracegap_gap g LEFT JOIN tracegap_gap_cause c ON c.gap_id = g.id GROUP BY g.id "
+            "HAVING sum(c.dur) IS NOT g.dur OR min(c.ts) IS NOT g.ts OR max(c.ts + c.dur) IS NOT g.ts + g.dur"
+        )
+        main = engine.query(
+            "SELECT g.cause, (SELECT cause FROM tracegap_gap_cause WHERE gap_id = g.id GROUP BY cause ORDER BY sum(dur) DESC) "
+            "AS most, count(*) FROM tracegap_gap g GROUP BY 1, 2"
+        )
+        idle = dict(engine.query("SELECT cause, sum(dur) FROM tracegap_gap_cause GROUP BY cause").rows)
+    assert divided.rows == ()
+    assert all(cause == most for cause, most, _ in main)
+    report = analyze(samples / "cuda_host_bound.json.gz")
+    assert idle == report.results["gaps"].devices[0].causes
 
+
+def test_findings_are_those_of_the_report(samples: Path) -> None:
     with open_engine(samples / "cuda_host_bound.json.gz") as engine:
         findings = engine.query("SELECT code, cost_ns, saving_ns FROM tracegap_finding").rows
+        shown = dict(
+            engine.query("SELECT f.code, s.name FROM tracegap_finding f JOIN slice s ON s.id = f.slice_id").rows
+        )
+        texts = engine.query("SELECT title, text, evidence FROM tracegap_finding").rows
     verdict = analyze(samples / "cuda_host_bound.json.gz").verdict
     assert verdict is not None
     assert findings == tuple((one.code, one.cost_ns, one.saving_ns) for one in verdict.findings)
+    assert shown["allocation"] == "cudaMalloc"
+    assert shown["input"].startswith("enumerate(DataLoader)")
+    assert not any("\ue000" in text for row in texts for text in row)

@@ -14,6 +14,7 @@ class Candidate:
     ``lead`` says the cost, ``without`` what the replay changed, ``action`` what to do;
     ``change`` is what the replay changes, and ``saving`` the payoff where that needs no replay. ``holds`` is how long a device was
     idle for the same reason, and at all: it is held up for what the replay saves between the two. ``where`` ends the lead.
+    ``row`` is the slice to look at first, where it is not the longest on the path that the finding owns.
     """
 
     code: str
@@ -27,9 +28,10 @@ class Candidate:
     saving: int | None = None
     holds: tuple[int, int] | None = None
     where: str = ""
+    row: int = -1
 
-    def finding(self, wall: int, saved: int | None) -> Finding:
-        """Say it, with what a replay says that it saves of `wall` ns."""
+    def finding(self, wall: int, saved: int | None, event: int | None) -> Finding:
+        """Say it, with what a replay says that it saves of `wall` ns, and the event to look at."""
         saving = saved if self.saving is None else self.saving
         payoff, cost, lead = "", self.cost, self.lead
         if self.holds is not None:
@@ -45,6 +47,7 @@ class Candidate:
             cost_ns=cost,
             evidence=self.evidence,
             saving_ns=saving,
+            event=event,
         )
 
 

@@ -151,6 +151,7 @@ def _sync(model: Model, ledger: Ledger, device: DeviceGaps | None, cost: int) ->
         without="without that",
         action="read values later, or every few steps",
         evidence="gaps by what exposed them",
+        row=row,
     )
 
 

@@ -17,6 +17,9 @@ the gap's start, each part owned by what ran then: operators are ``dispatch``, a
 the innermost range or frame it is in. The parts add up to the gap, and ``causes`` to the idle time, to the nanosecond.
 """
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,10 +41,11 @@ __all__ = [
     "Gap",
     "Gaps",
     "Group",
+    "Idle",
     "Slice",
     "device_busy",
     "idle_causes",
-    "neighbours",
+    "idle_devices",
     "run",
     "section",
 ]
@@ -58,10 +62,48 @@ def run(model: Model) -> Gaps | None:
     launches, unseen = _launches(timeline, near)
     return Gaps(
         everything=_everything(timeline, window, near),
-        devices=tuple(_devices(model, near)),
+        devices=tuple(_told(timeline, window, one) for one in idle_devices(model)),
         launches=launches if unseen else None,
         unseen_launches=unseen or None,
     )
+
+
+class Idle(NamedTuple):
+    """The k gaps of a device and why they are.
+
+    Attributes
+    ----------
+    device : int
+        Row of ``timeline.devices``.
+    gaps : Intervals
+        Inside the window, in order.
+    before, after : int[k]
+        The slice that ended last before each gap and the one that starts behind it; −1 at the window's edges.
+    pieces : Pieces
+        What the time of the gaps was spent on.
+    exposed_by : int32[k]
+        The slice that left the device without work; −1 where there is none.
+    """
+
+    device: int
+    gaps: Intervals
+    before: Rows
+    after: Rows
+    pieces: Pieces
+    exposed_by: NDArray[np.int32]
+
+
+def idle_devices(model: Model) -> Iterator[Idle]:
+    """Yield the gaps of each device that runs anything in the window."""
+    timeline, window = model.timeline, model.window
+    near = activity.overlapping(timeline, window.start, window.end)
+    for device in range(len(timeline.devices)):
+        rows = activity.device_rows(timeline, device)
+        rows = rows[near[rows]]
+        if len(rows):
+            idle = intervals.gaps(device_busy(timeline, window, device), window.start, window.end)
+            before, after = _neighbours(timeline, window, rows, idle)
+            yield Idle(device, idle, before, after, *explain(model.dag, idle, after))
 
 
 def device_busy(timeline: Timeline, window: Window, device: int) -> Intervals:
@@ -71,7 +113,7 @@ def device_busy(timeline: Timeline, window: Window, device: int) -> Intervals:
 
 def idle_causes(model: Model, rows: Rows, idle: Intervals) -> dict[str, int]:
     """Return the causes of gaps and their times, the most first; `rows` are the slices between the gaps."""
-    _, after = neighbours(model.timeline, model.window, rows, idle)
+    _, after = _neighbours(model.timeline, model.window, rows, idle)
     pieces, _ = explain(model.dag, idle, after)
     return _causes(pieces)
 
@@ -79,7 +121,7 @@ def idle_causes(model: Model, rows: Rows, idle: Intervals) -> dict[str, int]:
 def _everything(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> Everything:
     _, busy = activity.busy_by_track(timeline, window.start, window.end)
     idle = intervals.gaps(intervals.union(busy.start, busy.end), window.start, window.end)
-    before, after = neighbours(timeline, window, np.flatnonzero(near & timeline.slices.runs), idle)
+    before, after = _neighbours(timeline, window, np.flatnonzero(near & timeline.slices.runs), idle)
     length = intervals.total(idle)
     return Everything(
         idle_ns=length,
@@ -90,35 +132,21 @@ def _everything(timeline: Timeline, window: Window, near: NDArray[np.bool_]) -> 
     )
 
 
-def _devices(model: Model, near: NDArray[np.bool_]) -> list[DeviceGaps]:
-    timeline, window = model.timeline, model.window
-    found = []
-    for device, about in enumerate(timeline.devices):
-        rows = activity.device_rows(timeline, device)
-        rows = rows[near[rows]]
-        if not len(rows):
-            continue
-        busy = device_busy(timeline, window, device)
-        idle = intervals.gaps(busy, window.start, window.end)
-        before, after = neighbours(timeline, window, rows, idle)
-        pieces, exposed_by = explain(model.dag, idle, after)
-        length = intervals.total(idle)
-        found.append(
-            DeviceGaps(
-                device=about.label,
-                window_ns=window.wall,
-                busy_ns=intervals.total(busy),
-                idle_ns=length,
-                idle_ratio=length / window.wall,
-                count=len(idle.start),
-                top=_longest(timeline, idle, before, after, (pieces, exposed_by)),
-                groups=_groups(timeline, before, after, idle, pieces),
-                causes=_causes(pieces),
-                by_name=_by_name(timeline, pieces),
-                exposed=_exposed(timeline, idle, exposed_by),
-            )
-        )
-    return found
+def _told(timeline: Timeline, window: Window, one: Idle) -> DeviceGaps:
+    length = intervals.total(one.gaps)
+    return DeviceGaps(
+        device=timeline.devices[one.device].label,
+        window_ns=window.wall,
+        busy_ns=window.wall - length,
+        idle_ns=length,
+        idle_ratio=length / window.wall,
+        count=len(one.gaps.start),
+        top=_longest(timeline, one.gaps, one.before, one.after, (one.pieces, one.exposed_by)),
+        groups=_groups(timeline, one.before, one.after, one.gaps, one.pieces),
+        causes=_causes(one.pieces),
+        by_name=_by_name(timeline, one.pieces),
+        exposed=_exposed(timeline, one.gaps, one.exposed_by),
+    )
 
 
 def _launches(timeline: Timeline, near: NDArray[np.bool_]) -> tuple[int, int]:
@@ -131,7 +159,7 @@ def _launches(timeline: Timeline, near: NDArray[np.bool_]) -> tuple[int, int]:
     return int(np.count_nonzero(calls)), int(np.count_nonzero(calls & ~launched))
 
 
-def neighbours(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tuple[Rows, Rows]:
+def _neighbours(timeline: Timeline, window: Window, rows: Rows, idle: Intervals) -> tuple[Rows, Rows]:
     """Return what ended just before each gap and what starts behind it, of the given rows; −1 at the window's edges."""
     before = np.where(idle.start > window.start, _last_ended(timeline, rows, idle.start), -1)
     after = np.where(idle.end < window.end, _first_started(timeline, rows, idle.end), -1)

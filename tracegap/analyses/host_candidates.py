@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracegap import intervals
 from tracegap.analyses import host_causes
@@ -16,6 +17,7 @@ from tracegap.analyses.steps import Steps
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.report import named
+from tracegap.segments import Segments
 from tracegap.stagetimes import OUTSIDE
 
 LARGE = 0.2
@@ -78,4 +80,10 @@ def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Can
         action="begin there",
         evidence="work on the path by name",
         change=Halved(name),
+        row=_longest_of(path, works & (slices.name[path.slice] == name)),
     )
+
+
+def _longest_of(path: Segments, mask: NDArray[np.bool_]) -> int:
+    """Return the slice of the longest segment in the mask, which is not empty."""
+    return int(path.slice[np.argmax(np.where(mask, path.end - path.start, -1))])

@@ -23,6 +23,7 @@ inefficiently. A fraction over 1 is no success: a count, a clock or a limit is w
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracegap import activity, waste
 from tracegap.activity import Rows
@@ -209,7 +210,8 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Itera
     timeline, window = model.timeline, model.window
     measured = model.measured
     if chain is not None:
-        saving = window.wall - roofline.replayed(model, measured, chains.fused(timeline, measured, chain))
+        scale = chains.fused(timeline, measured, chain)
+        saving = window.wall - roofline.replayed(model, measured, scale)
         if saving >= bar:
             yield Finding(
                 code="elementwise-chain",
@@ -219,6 +221,7 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Itera
                 cost_ns=chain.duration_ns,
                 evidence="chains in the utilisation section",
                 saving_ns=saving,
+                event=timeline.event(_longest(measured, scale < 1)),
             )
     if losing:
         use = max(losing, key=lost)
@@ -236,4 +239,12 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Itera
                 cost_ns=lost(use),
                 evidence="kinds of operators in the utilisation section",
                 saving_ns=saving,
+                event=timeline.event(_longest(measured, mine[places])),
             )
+
+
+def _longest(measured: Measured, mask: NDArray[np.bool_]) -> int:
+    """Return the slice of the longest work in the mask; −1 where there is none."""
+    work = measured.work
+    at = int(np.argmax(np.where(mask, work.duration, -1)))
+    return int(work.row[at]) if mask[at] else -1

@@ -14,12 +14,13 @@ import numpy as np
 
 from tracegap import activity, intervals
 from tracegap.analyses.bounds import HALF, OTHERS, Share, bound_of, said, shares_of
+from tracegap.analyses.candidate import Candidate
 from tracegap.analyses.candidates import busiest_device, candidates, is_unmarked
 from tracegap.analyses.catalogue import FINDINGS
 from tracegap.analyses.contract import Model
 from tracegap.analyses.elsewhere import awaited
 from tracegap.analyses.gaps import DeviceGaps
-from tracegap.analyses.ledger import draw_up
+from tracegap.analyses.ledger import Ledger, draw_up
 from tracegap.analyses.payoff import NoSync, Pricing
 from tracegap.analyses.plain_candidates import PLAIN_CHANGES
 from tracegap.charges import Charge
@@ -71,7 +72,8 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
     might = candidates(model, results, ledger, waits, least=least, alone=not given)
     open_ = {one.code: one.change for one in might if one.change is not None and one.code not in unblocked}
     saved = unblocked | pricing.savings(open_)
-    found = [*(one.finding(wall, saved.get(one.code)) for one in might), *given]
+    told = (one.finding(wall, saved.get(one.code), _shown(model, ledger, one)) for one in might)
+    found = [*told, *given]
     worth = [one for one in found if _payoff(one) >= max(least, 1)]
     if not worth and bound != OTHERS and not (bound == "unknown" and is_unmarked(model)):
         return Verdict(_nothing(model, results), bound)
@@ -115,6 +117,10 @@ def _unblocked(model: Model, pricing: Pricing) -> dict[str, int]:
     if not (model.dag.cause == Cause.SYNC).any():
         return {}
     return pricing.savings({"sync": NoSync(), **PLAIN_CHANGES})
+
+
+def _shown(model: Model, ledger: Ledger, one: Candidate) -> int | None:
+    return model.timeline.event(one.row if one.row >= 0 else ledger.longest(one.code))
 
 
 def _payoff(finding: Finding) -> int:

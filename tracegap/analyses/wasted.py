@@ -77,7 +77,9 @@ def findings(found: tuple[Waste, ...], model: Model, least: float) -> Iterator[F
             if one.waste.code in _TOLD and one.waste.duration_ns >= least:
                 saving = _saving(one, model)
                 if saving >= least:
-                    yield _said(one.waste, model.window.wall, saving)
+                    slices = model.timeline.slices
+                    longest = one.rows[np.argmax(slices.end[one.rows] - slices.start[one.rows])]
+                    yield _said(one.waste, model.window.wall, saving, model.timeline.event(longest))
 
 
 def _saving(found: Found, model: Model) -> int:
@@ -89,7 +91,7 @@ def _saving(found: Found, model: Model) -> int:
     return int(dag.window.end - end)
 
 
-def _said(one: Waste, wall: int, saving: int) -> Finding:
+def _said(one: Waste, wall: int, saving: int, event: int | None) -> Finding:
     words = _TOLD[one.code]
     most = f", most of it {named(one.names[0])}" if one.names else ""
     return Finding(
@@ -100,4 +102,5 @@ def _said(one: Waste, wall: int, saving: int) -> Finding:
         cost_ns=one.duration_ns,
         evidence="activity without progress in the utilisation section",
         saving_ns=saving,
+        event=event,
     )

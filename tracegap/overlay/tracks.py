@@ -6,12 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, intervals
-from tracegap.activity import Rows
 from tracegap.analyses import Model, gaps
-from tracegap.analyses.gap_causes import Pieces, explain
+from tracegap.analyses.gap_causes import Pieces
 from tracegap.charges import WORK, Charge
-from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
 from tracegap.overlay.drawing import Bars, in_lanes
 from tracegap.report import Verdict, unmarked
@@ -54,6 +51,7 @@ def _findings(model: Model, verdict: Verdict, origin: int) -> Bars:
         end=np.full(len(looks), window.end + origin, np.int64),
         looks=looks,
         look=np.arange(len(looks)),
+        event=np.array([-1, *(-1 if one.event is None else one.event for one in verdict.findings)]),
     )
 
 
@@ -119,32 +117,23 @@ def _segment(
 
 def _gaps(model: Model, origin: int) -> Iterator[Drawn]:
     """Draw each device's gaps, and in each the stretches that its causes own."""
-    timeline, window = model.timeline, model.window
-    near = activity.overlapping(timeline, window.start, window.end)
-    for device, about in enumerate(timeline.devices):
-        rows = activity.device_rows(timeline, device)
-        rows = rows[near[rows]]
-        if not len(rows):
-            continue
-        idle = intervals.gaps(gaps.device_busy(timeline, window, device), window.start, window.end)
-        if len(idle.start):
-            yield Drawn(f"gaps of {about.label}", _gaps_of(model, rows, idle, origin))
+    for idle in gaps.idle_devices(model):
+        if len(idle.gaps.start):
+            yield Drawn(f"gaps of {model.timeline.devices[idle.device].label}", _gaps_of(model.timeline, idle, origin))
 
 
-def _gaps_of(model: Model, rows: Rows, idle: Intervals, origin: int) -> Bars:
-    timeline, window = model.timeline, model.window
-    before, after = gaps.neighbours(timeline, window, rows, idle)
-    pieces, exposed_by = explain(model.dag, idle, after)
-    looks = _gap_looks(timeline, pieces, (before, after, exposed_by))
+def _gaps_of(timeline: Timeline, idle: gaps.Idle, origin: int) -> Bars:
+    pieces = idle.pieces
+    looks = _gap_looks(timeline, pieces, (idle.before, idle.after, idle.exposed_by))
     owners, owner = _different(pieces.charge, pieces.name)
     parts = [_part(timeline, *row) for row in owners]
     # A gap stands before its parts, so that a part of the same bounds nests in it.
-    place = np.concatenate((np.searchsorted(pieces.gap, np.arange(len(idle.start))), np.arange(len(pieces))))
-    depth = np.repeat((0, 1), (len(idle.start), len(pieces)))
+    place = np.concatenate((np.searchsorted(pieces.gap, np.arange(len(idle.gaps.start))), np.arange(len(pieces))))
+    depth = np.repeat((0, 1), (len(idle.gaps.start), len(pieces)))
     order = np.lexsort((depth, place))
     return Bars(
-        start=np.concatenate((idle.start, pieces.start))[order] + origin,
-        end=np.concatenate((idle.end, pieces.end))[order] + origin,
+        start=np.concatenate((idle.gaps.start, pieces.start))[order] + origin,
+        end=np.concatenate((idle.gaps.end, pieces.end))[order] + origin,
         looks=[*looks, *parts],
         look=np.concatenate((np.arange(len(looks)), owner + len(looks)))[order],
     )

@@ -85,7 +85,9 @@ class Relatives:
         known = {one}
         waiting = [(one, out, into)]
         for at, forwards, backwards in waiting:  # grows while it is read: breadth first
-            steps = [(None, slice_id, out, into) for slice_id in (relatives(at) if relatives is not None else ())]
+            steps: list[tuple[int | None, int, bool, bool]] = []
+            if relatives is not None:
+                steps += ((None, slice_id, out, into) for slice_id in relatives(at))
             if backwards:
                 steps += self._steps("SELECT id, slice_out, 0, 1 FROM flow WHERE slice_in = ?", at)
             if forwards:

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, intervals, segments
-from tracegap.analyses import gaps
+from tracegap import activity, analyses, dag
+from tracegap.analyses import Model, gaps
+from tracegap.analyses.gap_causes import Pieces
 from tracegap.charges import WORK, Charge
-from tracegap.dag import Dag, build
 from tracegap.extent import choose_window
 from tracegap.kinds import DEVICE_WORK, Kind, is_any
-from tracegap.pipeline import analyze
+from tracegap.report import Finding, unmarked
 from tracegap.sql.importing import Import
-from tracegap.timeline import Timeline, Window
+from tracegap.timeline import Timeline
 
 
 class Analysed:
@@ -33,14 +33,20 @@ class Analysed:
         return self._read()
 
     @cached_property
-    def window(self) -> Window:
-        """The default window."""
-        return choose_window(self.timeline)
+    def model(self) -> Model:
+        """The default window and its dependency graph."""
+        window = choose_window(self.timeline)
+        return Model(self.timeline, window, dag.build(self.timeline, window))
 
     @cached_property
-    def dag(self) -> Dag:
-        """The dependency graph of the window."""
-        return build(self.timeline, self.window)
+    def idle(self) -> tuple[gaps.Idle, ...]:
+        """The gaps of the devices."""
+        return tuple(gaps.idle_devices(self.model)) if self.model.window.wall > 0 else ()
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the verdict finds, the most rewarding first."""
+        return analyses.judge(self.model, analyses.run_all(self.model)).findings
 
 
 def step_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
@@ -83,7 +89,7 @@ def critical_path_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[A
 
     ``slice_id`` is the slice that worked, or, where ``waits`` is 1, the one at whose boundary the path waited.
     """
-    timeline, path = analysed.timeline, segments.path(analysed.dag)
+    timeline, path = analysed.timeline, analysed.model.path
     ids = np.append(slice_ids(timeline, imported), -1)[path.slice]
     columns = (path.start + timeline.origin, path.end - path.start, path.charge, np.isin(path.charge, WORK), ids)
     for start, length, charge, works, slice_, carried in _rows(*columns, path.carried):
@@ -91,38 +97,78 @@ def critical_path_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[A
 
 
 def gap_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
-    """Yield device, ts, dur, before_slice_id, after_slice_id of each stretch in which a device ran nothing, by device.
+    """Yield id, device, ts, dur, cause, before_slice_id, after_slice_id, exposed_by_slice_id of each gap of each device.
 
-    ``before`` ended last before the gap, ``after`` starts first behind it; both are None at the window's edges.
+    A gap is a stretch in which the device ran nothing. ``cause`` owns most of it; ``before`` ended last before it, ``after``
+    starts first behind it, both None at the window's edges; ``exposed_by`` is what left the device without work.
     """
-    timeline, window = analysed.timeline, analysed.window
+    timeline = analysed.timeline
     ids = np.append(slice_ids(timeline, imported), -1)
-    near = activity.overlapping(timeline, window.start, window.end)
-    for device, about in enumerate(timeline.devices):
-        rows = activity.device_rows(timeline, device)
-        rows = rows[near[rows]]
-        idle = intervals.gaps(gaps.device_busy(timeline, window, device), window.start, window.end)
-        if not len(rows):
-            continue
-        before, after = gaps.neighbours(timeline, window, rows, idle)
-        columns = _rows(idle.start + timeline.origin, idle.end - idle.start, ids[before], ids[after])
-        for start, length, ended, starting in columns:
-            yield about.label, start, length, _or_null(ended), _or_null(starting)
+    number = 0
+    for idle in analysed.idle:
+        label, (start, end) = timeline.devices[idle.device].label, idle.gaps
+        causes = _most(idle.pieces, len(start))
+        around = (ids[idle.before], ids[idle.after], ids[idle.exposed_by])
+        for row in _rows(np.arange(number, number + len(start)), start + timeline.origin, end - start, causes, *around):
+            gap, ts, length, cause, *slices = row
+            yield gap, label, ts, length, Charge(cause).word, *map(_or_null, slices)
+        number += len(start)
+
+
+def gap_cause_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
+    """Yield gap_id, ts, dur, cause, name of each part of each gap; the parts tile it.
+
+    ``name`` is that of the slice that ran, or of the range or frame that an untraced thread was in; None where there is none.
+    """
+    del imported  # a part has a name, and not always a slice
+    timeline = analysed.timeline
+    names = (*timeline.names, None)
+    number = 0
+    for idle in analysed.idle:
+        pieces = idle.pieces
+        columns = (pieces.gap + number, pieces.start + timeline.origin, pieces.end - pieces.start, pieces.charge)
+        for gap, start, length, cause, name in _rows(*columns, pieces.name):
+            yield gap, start, length, Charge(cause).word, names[name]
+        number += len(idle.gaps.start)
 
 
 def finding_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
-    """Yield code, title, text, cost_ns, saving_ns, evidence of each finding of the verdict, the most rewarding first."""
-    del imported  # findings speak of names, not of single slices
-    verdict = analyze(analysed.timeline).verdict
-    for one in () if verdict is None else verdict.findings:
-        yield one.code, one.title, one.text, one.cost_ns, one.saving_ns, one.evidence
+    """Yield code, title, text, cost_ns, saving_ns, evidence, slice_id of each finding of the verdict, the most rewarding first.
+
+    ``slice_id`` is the longest slice that the finding is about; None where it is about no single one.
+    """
+    ids = np.append(_slice_of_event(imported), -1)
+    for one in analysed.findings:
+        shown = _or_null(int(ids[-1 if one.event is None else one.event]))
+        yield (
+            one.code,
+            unmarked(one.title),
+            unmarked(one.text),
+            one.cost_ns,
+            one.saving_ns,
+            unmarked(one.evidence),
+            shown,
+        )
 
 
 def slice_ids(timeline: Timeline, imported: Import) -> NDArray[np.int64]:
     """Return the SQL slice of each slice of the timeline; −1 where Perfetto's rules drop it."""
+    ids: NDArray[np.int64] = _slice_of_event(imported)[timeline.slices.event]
+    return ids
+
+
+def _slice_of_event(imported: Import) -> NDArray[np.int64]:
     of_event = np.full(len(imported.events), -1, np.int64)
     of_event[imported.event] = np.arange(len(imported))
-    return of_event[timeline.slices.event]
+    return of_event
+
+
+def _most(pieces: Pieces, count: int) -> NDArray[np.intp]:
+    """Return the charge that owns most of each of `count` gaps."""
+    owned = np.zeros((count, max(Charge) + 1), np.int64)
+    np.add.at(owned, (pieces.gap, pieces.charge), pieces.end - pieces.start)
+    most: NDArray[np.intp] = np.argmax(owned, axis=1)
+    return most
 
 
 def _device_time(timeline: Timeline) -> NDArray[np.int64]:
@@ -149,6 +195,7 @@ ROWS: Mapping[str, Callable[[Analysed, Import], Iterator[tuple[Any, ...]]]] = {
     "tracegap_operator": operator_rows,
     "tracegap_critical_path": critical_path_rows,
     "tracegap_gap": gap_rows,
+    "tracegap_gap_cause": gap_cause_rows,
     "tracegap_finding": finding_rows,
 }
 """What yields the rows of each of our tables, with the columns of `tracegap.sql.schema.OWN_TABLES`."""

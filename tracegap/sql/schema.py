@@ -68,7 +68,8 @@ OWN_TABLES = {
     "tracegap_step": ("number", "slice_id", "ts", "dur", "device_end_ts", "cut", "may_be_cut"),
     "tracegap_operator": ("slice_id", "ts", "dur", "name", "self_ns", "device_ns", "step"),
     "tracegap_critical_path": ("ts", "dur", "cause", "waits", "slice_id", "carried_in"),
-    "tracegap_gap": ("device", "ts", "dur", "before_slice_id", "after_slice_id"),
-    "tracegap_finding": ("code", "title", "text", "cost_ns", "saving_ns", "evidence"),
+    "tracegap_gap": ("id", "device", "ts", "dur", "cause", "before_slice_id", "after_slice_id", "exposed_by_slice_id"),
+    "tracegap_gap_cause": ("gap_id", "ts", "dur", "cause", "name"),
+    "tracegap_finding": ("code", "title", "text", "cost_ns", "saving_ns", "evidence", "slice_id"),
 }
 """Our own tables and their columns, in both engines; `tracegap.sql.own` makes their rows."""
