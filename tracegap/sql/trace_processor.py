@@ -4,12 +4,16 @@ Its binary is the package's own pinned download, or the one whose path is given.
 (docs/reference/sql.md), so our tables find their slices by name and rounded time.
 """
 
+import os
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import TYPE_CHECKING, Any
 
 from tracegap.decode import decode
@@ -24,6 +28,10 @@ from tracegap.sql.tokens import tokenize
 if TYPE_CHECKING:
     from tracegap.sql.own import Analysed
     from tracegap.timeline import Timeline
+
+_OPTION = "--trace-processor"
+_STDERR, _ADVICE = "\nstderr: ", "\nIf this is a slow machine"
+"""What stands around the program's own words where the package says that it did not start."""
 
 _BATCH = 500  # rows an INSERT: well under SQLite's limit of a statement's length
 
@@ -48,8 +56,10 @@ class PerfettoEngine(Engine):
     """
 
     def __init__(self, source: Source, timeline: "Callable[[], Timeline]", *, shell: Path | None = None) -> None:
-        if shell is not None and not shell.exists():
-            raise SourceError(f"--trace-processor {shell}: there is no such file")
+        if shell is not None and not shell.is_file():
+            raise SourceError(f"{_OPTION} {shell}: there is no such file")
+        if shell is not None and not os.access(shell, os.X_OK):
+            raise SourceError(f"{_OPTION} {shell}: may not be run; make it executable")
         self._source = source
         self._timeline = timeline
         self._own: set[str] = set()
@@ -160,14 +170,19 @@ def _start(source: Source, shell: Path | None) -> Any:
 
     config = TraceProcessorConfig(bin_path=None if shell is None else str(shell))
     try:
-        return TraceProcessor(trace=pieces(), config=config)
+        with redirect_stdout(sys.stderr):  # the package prints what it downloads
+            return TraceProcessor(trace=pieces(), config=config)
     except TraceProcessorException as error:
-        reason = _last_line(str(error))
-        raise FormatError(f"{source.name}: Perfetto's trace processor does not load it ({reason})") from error
-    except Exception as error:  # of the download, the start, the connection: whatever the package runs into
+        if _STDERR not in str(error):
+            reason = _last_line(str(error))
+            raise FormatError(f"{source.name}: Perfetto's trace processor does not load it ({reason})") from error
+        said = _last_line(str(error).partition(_STDERR)[2].rpartition(_ADVICE)[0]) or "no answer"
+        raise SourceError(f"Perfetto's trace processor does not start ({said}): name another with {_OPTION}") from error
+    except Exception as error:  # of the download, the connection: whatever the package runs into
+        failed = "the download failed" if isinstance(error, CalledProcessError) else _last_line(str(error))
         raise SourceError(
-            f"Perfetto's trace processor cannot be had ({_last_line(str(error)) or type(error).__name__}); download "
-            "trace_processor_shell and name it with --trace-processor, or leave --engine perfetto out"
+            f"Perfetto's trace processor cannot be had ({failed or type(error).__name__}): download "
+            f"trace_processor_shell elsewhere and name it with {_OPTION}, or leave --engine perfetto out"
         ) from error
 
 
