@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracegap.cli import options
-from tracegap.cli.output import apart, status, write
+from tracegap.cli.output import apart, created, status, write
 from tracegap.errors import UsageError
+from tracegap.renderers.names import printable
 
 if TYPE_CHECKING:
     from tracegap.sql import QueryResult
@@ -69,11 +70,16 @@ def run(
 ) -> None:
     """Run SQL over a trace, with Perfetto's tables."""
     if list_:
+        apart(output, "-")
         write(_listing(), output)
         return
     if trace is None:
         raise UsageError("name a trace to query, or --list the ready queries")
     apart(output, trace)
+    if output is not None and file is not None and output.exists() and file.exists() and output.samefile(file):
+        raise UsageError(f"-o {output} is the file with the SQL: choose another name")
+    if interactive and (output is not None or format not in (None, "table")):
+        raise UsageError("--interactive shows tables on the terminal: leave out --format and -o, or --interactive")
     name = _format(format, output)
     limit = options.size(max_bytes)
     text = "" if interactive else _sql(trace, sql, file, named)
@@ -121,35 +127,55 @@ def _sql(trace: str, sql: str | None, file: Path | None, named: str | None) -> s
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"-f {file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if sql is not None and sql != "-":
-        return sql
+        return _utf8(sql, "the SQL")
     if trace == "-":
         raise UsageError("trace and SQL cannot both come from stdin: give the SQL behind the trace, or with -f")
     if sql is None and sys.stdin.isatty():
         raise UsageError("no SQL: write it behind the trace, or say -f FILE, --named NAME or --interactive")
-    return sys.stdin.read()
+    try:
+        return _utf8(sys.stdin.read(), "the SQL on stdin")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the SQL on stdin is not UTF-8: {error}") from error
+
+
+def _utf8(text: str, what: str) -> str:
+    """Check that text is UTF-8: Python keeps other bytes of arguments as lone surrogates, which no engine takes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{what} is not UTF-8 at its character {error.start + 1}") from error
+    return text
 
 
 def _format(format: str | None, output: Path | None) -> str:
-    from tracegap.sql.formats import FILE_FORMATS
+    """Return the format: the one asked for, else the file's, else a table; one that can be written, before any work."""
+    from tracegap.sql.formats import FILE_FORMATS, SUFFIXES
+    from tracegap.sql.result import needed
 
-    known = _formats()
-    name = format or (output.suffix.removeprefix(".") if output is not None and output.suffix else "table")
-    if name not in known:
-        if format is None:
-            return "table"
-        raise UsageError(f"--format {format}: choose one of {', '.join(known)}")
-    if name in FILE_FORMATS and output is None:
-        raise UsageError(f"--format {name} needs a file: say -o FILE")
+    name = format
+    if name is None:
+        suffix = "" if output is None else output.suffix
+        name = SUFFIXES.get(suffix.lower()) if suffix else "table"
+        if name is None:
+            raise UsageError(f"-o {output}: the suffix {suffix} names no format, say --format")
+    if name not in _formats():
+        raise UsageError(f"--format {format}: choose one of {', '.join(_formats())}")
+    if name in FILE_FORMATS:
+        if output is None:
+            raise UsageError(f"--format {name} needs a file: say -o FILE")
+        with needed("pyarrow", extra="arrow"):
+            import pyarrow  # noqa: F401
     return name
 
 
 def _write(result: "QueryResult", format: str, output: Path | None) -> None:
     from tracegap.sql.formats import FILE_FORMATS, TEXT_FORMATS
 
-    if format in TEXT_FORMATS:
-        write(TEXT_FORMATS[format](result), output)
-    elif output is not None:
-        try:
-            FILE_FORMATS[format](result, output)
-        except OSError as error:
-            raise UsageError(f"-o {output}: cannot be written: {error.strerror or error}") from error
+    if output is not None and format in FILE_FORMATS:
+        with created(output, packed=False) as file:
+            FILE_FORMATS[format](result, file)
+        return
+    text = TEXT_FORMATS[format](result)
+    if output is None and sys.stdout.isatty():  # CSV and JSON hold names as they are, and those must not act there
+        text = "\n".join(map(printable, text.split("\n")))
+    write(text, output)

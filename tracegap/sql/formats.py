@@ -1,16 +1,15 @@
 """Writing the rows of a query: as a table for people, CSV, JSON, Markdown, or Arrow's files where the library is there."""
 
 import csv
-import io
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, BinaryIO
 
 import orjson
 
 from tracegap.errors import UsageError
-from tracegap.renderers.names import printable, shorten
-from tracegap.sql.result import QueryResult
+from tracegap.renderers.names import ELLIPSIS, printable, shorten
+from tracegap.sql.result import QueryResult, by_column, distinct, needed, plain
 
 _WIDEST = 60
 """Characters of a text cell in a table; longer ones lose what tells them apart least."""
@@ -29,10 +28,8 @@ def to_table(result: QueryResult) -> str:
     """
     if not result.columns:
         return ""
-    cells = [_cells(result[column], column) for column in dict.fromkeys(result.columns)]
-    if len(cells) < len(result.columns):  # columns of one name: each by its place
-        cells = [_cells(values, name) for name, values in zip(result.columns, _columns(result), strict=True)]
-    right = [any(isinstance(value, int | float) for value in values) for values in _columns(result)]
+    cells = [_cells(name, values) for name, values in zip(result.columns, by_column(result), strict=True)]
+    right = _numbers(result)
     width = [max(map(len, column)) for column in cells]
     lines = []
     for row in zip(*cells, strict=True):
@@ -46,19 +43,39 @@ def to_table(result: QueryResult) -> str:
 
 
 def to_csv(result: QueryResult) -> str:
-    """Write RFC 4180 with a heading; NULL is an empty field."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if result.columns:
-        writer.writerow(result.columns)
-    writer.writerows(tuple(_plain(value) for value in row) for row in result.rows)
-    return text.getvalue()
+    r"""Write RFC 4180 with a heading, its lines ended by a new line alone; NULL is an empty field.
+
+    Examples
+    --------
+    >>> to_csv(QueryResult(("name", "dur"), (("a,b", 5), ("c", None))))
+    'name,dur\n"a,b",5\nc,\n'
+    """
+    if not result.columns:
+        return ""
+    lines: list[str] = []
+    # Before Python 3.13 the writer quotes only what its own line end holds, and a lone \r inside a field needs that.
+    writer = csv.writer(_Lines(lines), lineterminator="\r\n")
+    writer.writerow(result.columns)
+    writer.writerows(map(plain, row) for row in result.rows)
+    return "".join(lines)
 
 
 def to_json(result: QueryResult) -> str:
-    """Write an array of objects, one a row."""
-    rows = [dict(zip(result.columns, map(_plain, row), strict=True)) for row in result.rows]
-    return orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode() + "\n"
+    """Write an array of objects, one a row; infinity, which JSON has not, is null like NULL.
+
+    Examples
+    --------
+    >>> print(to_json(QueryResult(("n", "n"), ((1, None),))), end="")
+    [
+      {
+        "n": 1,
+        "n_2": null
+      }
+    ]
+    """
+    names = distinct(result.columns)
+    rows = [dict(zip(names, map(plain, row), strict=True)) for row in result.rows]
+    return orjson.dumps(rows, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
 
 
 def to_markdown(result: QueryResult) -> str:
@@ -73,27 +90,40 @@ def to_markdown(result: QueryResult) -> str:
     """
     if not result.columns:
         return ""
-    numbers = [any(isinstance(value, int | float) for value in values) for values in _columns(result)]
-    lines = [result.columns, ["---:" if number else "---" for number in numbers], *result.rows]
-    return "".join(f"| {' | '.join(_escaped(value) for value in line)} |\n" for line in lines)
+    lines = [
+        map(_escaped, result.columns),
+        ["---:" if number else "---" for number in _numbers(result)],
+        *(map(_escaped, row) for row in result.rows),
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def write_parquet(result: QueryResult, path: Path) -> None:
-    """Write a Parquet file with pyarrow."""
-    try:
+def write_parquet(result: QueryResult, file: BinaryIO) -> None:
+    """Write a Parquet file with pyarrow.
+
+    Raises
+    ------
+    UsageError
+        When there are no columns, or pyarrow is not installed.
+    """
+    _ask_for_columns(result)
+    with needed("pyarrow", extra="arrow"):
         import pyarrow.parquet as pq
-    except ImportError:
-        raise UsageError("--format parquet needs the package pyarrow: install it, or choose csv") from None
-    pq.write_table(result.to_arrow(), path)
+    pq.write_table(result.to_arrow(), file)
 
 
-def write_arrow(result: QueryResult, path: Path) -> None:
-    """Write an Arrow IPC file (Feather) with pyarrow."""
-    try:
+def write_arrow(result: QueryResult, file: BinaryIO) -> None:
+    """Write an Arrow IPC file, which is Feather's, too, with pyarrow.
+
+    Raises
+    ------
+    UsageError
+        When there are no columns, or pyarrow is not installed.
+    """
+    _ask_for_columns(result)
+    with needed("pyarrow", extra="arrow"):
         import pyarrow.feather as feather
-    except ImportError:
-        raise UsageError("--format arrow needs the package pyarrow: install it, or choose csv") from None
-    feather.write_feather(result.to_arrow(), str(path), compression="zstd")
+    feather.write_feather(result.to_arrow(), file, compression="zstd")
 
 
 TEXT_FORMATS: Mapping[str, Callable[[QueryResult], str]] = {
@@ -102,23 +132,57 @@ TEXT_FORMATS: Mapping[str, Callable[[QueryResult], str]] = {
     "json": to_json,
     "md": to_markdown,
 }
-FILE_FORMATS: Mapping[str, Callable[[QueryResult, Path], None]] = {"parquet": write_parquet, "arrow": write_arrow}
+FILE_FORMATS: Mapping[str, Callable[[QueryResult, BinaryIO], None]] = {"parquet": write_parquet, "arrow": write_arrow}
+SUFFIXES: Mapping[str, str] = {
+    ".txt": "table",
+    ".csv": "csv",
+    ".json": "json",
+    ".md": "md",
+    ".markdown": "md",
+    ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+}
+"""Which format the name of a file asks for."""
 
 
-def _columns(result: QueryResult) -> list[tuple[Any, ...]]:
-    return [tuple(row[place] for row in result.rows) for place in range(len(result.columns))]
+def _ask_for_columns(result: QueryResult) -> None:
+    if not result.columns:  # DuckDB, for one, does not read such a file
+        raise UsageError("the last statement gives no columns, and a file of this format needs one: end with a SELECT")
 
 
-def _cells(values: tuple[Any, ...], heading: str) -> list[str]:
-    texts = ["" if value is None else printable(str(_plain(value))) for value in values]
+def _numbers(result: QueryResult) -> list[bool]:
+    return [any(isinstance(value, int | float) for value in values) for values in by_column(result)]
+
+
+class _Lines:
+    """A file for the csv module: a line a row, ended by a new line."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+
+    def write(self, line: str) -> None:
+        self._lines.append(line.removesuffix("\r\n") + "\n")
+
+
+def _cells(heading: str, values: Sequence[Any]) -> list[str]:
+    heading = printable(heading)
+    if len(heading) > _WIDEST:  # an expression without a name is headed by itself
+        heading = heading[: _WIDEST - len(ELLIPSIS)] + ELLIPSIS
+    texts = ["" if value is None else printable(str(plain(value))) for value in values]
     if any(len(text) > _WIDEST for text in texts):
         texts = shorten(texts, _WIDEST)
-    return [printable(heading), *texts]
+    return [heading, *texts]
 
 
-def _plain(value: Any) -> Any:
-    return value.hex() if isinstance(value, bytes) else value
+_MARKUP = re.compile(r"[\\`*\[\]|~$<>&]|(?<!\w)_|_(?!\w)")
+_LINKS = re.compile(r"@|:(?=//)|www(?=\.)|#(?=\d)")
+"""Behind which GitHub finds mentions, addresses and issues, unless a space of no width follows."""
 
 
 def _escaped(value: Any) -> str:
-    return "" if value is None else printable(str(_plain(value))).replace("\\", "\\\\").replace("|", "\\|")
+    """Write a value as text in which GitHub finds neither markup nor links."""
+    if value is None:
+        return ""
+    text = _MARKUP.sub(r"\\\g<0>", printable(str(plain(value))))
+    return _LINKS.sub(r"\g<0>&#8203;", text)
