@@ -129,6 +129,13 @@ MATRIX = {
     "SELECT name, micros(sum(dur)) FROM slice GROUP BY name ORDER BY name",
     "function over a table": "CREATE PERFETTO FUNCTION total_of(wanted STRING) RETURNS LONG AS "
     "SELECT sum(dur) FROM slice WHERE name = $wanted; SELECT total_of(name) FROM slice WHERE id < 5 ORDER BY id",
+    "function with rows": "CREATE PERFETTO FUNCTION longer_than(ns LONG, part STRING) RETURNS TABLE(name STRING, dur LONG) AS "
+    "SELECT name, dur FROM slice WHERE dur > $ns AND name GLOB $part; "
+    "SELECT name, sum(dur) FROM longer_than(500 + 500, '*a*') GROUP BY name ORDER BY name",
+    "functions with rows in each other": "CREATE PERFETTO FUNCTION of_depth(d LONG) RETURNS TABLE(id LONG, dur LONG) AS "
+    "SELECT id, dur FROM slice WHERE depth = $d; CREATE PERFETTO FUNCTION deepest() RETURNS TABLE(id LONG, dur LONG) AS "
+    "SELECT * FROM of_depth((SELECT max(depth) FROM slice)); "
+    "SELECT s.name, d.dur FROM deepest() d JOIN slice s ON s.id = d.id ORDER BY d.id LIMIT 100",
     "macro": "CREATE PERFETTO MACRO half(x Expr) RETURNS Expr AS $x / 2; SELECT half!(sum(dur)) FROM slice",
     "percentile": "SELECT CAST(percentile(dur, 90) AS INT), CAST(median(dur) AS INT) FROM slice WHERE dur >= 0",
 }

@@ -327,7 +327,18 @@ def test_a_value_beyond_all_bounds_is_refused(opened: Open) -> None:
         ("SELECT (1", "the query cannot run: incomplete input"),
         ("SELECT nosuch!(1)", "there is no macro nosuch!; make it with CREATE PERFETTO MACRO"),
         ("CREATE VIRTUAL TABLE v USING span_join(a, b)", "use --engine perfetto"),
-        ("CREATE PERFETTO FUNCTION f() RETURNS TABLE(x LONG) AS SELECT 1 AS x", "use --engine perfetto"),
+        (
+            "CREATE PERFETTO FUNCTION f(x LONG) RETURNS TABLE(y LONG) AS SELECT $x AS y; SELECT * FROM f(1, 2)",
+            "f is given 2 values: write f(x)",
+        ),
+        (
+            "CREATE PERFETTO FUNCTION f() RETURNS TABLE(y LONG) AS SELECT * FROM f(); SELECT * FROM f()",
+            "call each other without end",
+        ),
+        (
+            "CREATE PERFETTO MACRO m(a Expr, b Expr) RETURNS Expr AS $a + $b; SELECT m!(1)",
+            "m! is given 1 values: write m!(a, b)",
+        ),
         ("CREATE PERFETTO TABLE t", "has no AS"),
         ("SELECT * FROM sched", "no such table: sched; there are args, counter,"),
     ],

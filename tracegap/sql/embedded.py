@@ -63,7 +63,7 @@ class EmbeddedEngine(Engine):
         self._authorizer, self._refused = guard.authorizer(self._protected)
         guard.limit(self._connection)
         self._filler = Filler(self._connection, source, timeline)
-        self._macros: dict[str, perfetto_sql.Macro] = {}
+        self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
         self._functions: set[str] = set()
         self._included: set[str] = set()
         self._arguments: dict[str, dict[int, Any]] = {}
@@ -86,7 +86,7 @@ class EmbeddedEngine(Engine):
         """
         result = QueryResult((), ())
         for tokens in statements(sql):
-            command = perfetto_sql.parse(tokens, self._macros)
+            command = perfetto_sql.parse(tokens, self._made)
             result = self._run(command, time_limit_s)
         return result
 
@@ -100,7 +100,10 @@ class EmbeddedEngine(Engine):
             case perfetto_sql.Include(module):
                 self._include(module)
             case perfetto_sql.Macro(name):
-                self._macros[name] = command
+                self._made[f"{name}!"] = command
+            case perfetto_sql.TableFunction(name, replace=replace):
+                self._claim(name, replace)
+                self._made[name] = command
             case perfetto_sql.Function():
                 self._create_function(command)
             case perfetto_sql.Statement(sql, drops):
@@ -186,11 +189,16 @@ class EmbeddedEngine(Engine):
                 self._protected.update(re.findall(r"CREATE VIEW (\w+)", known[name]))
 
     def _create_function(self, function: perfetto_sql.Function) -> None:
-        if function.name in self._functions and not function.replace:
-            raise UsageError(f"the function {function.name} exists already; say CREATE OR REPLACE PERFETTO FUNCTION")
+        self._claim(function.name, function.replace)
         self._connection.create_function(function.name, len(function.parameters), partial(self._call, function))
-        self._functions.add(function.name)
         self._prepare(function.body, function.parameters)
+
+    def _claim(self, name: str, replace: bool) -> None:
+        """Take a name for a function of the user."""
+        if name in self._functions and not replace:
+            raise UsageError(f"the function {name} exists already; say CREATE OR REPLACE PERFETTO FUNCTION")
+        self._functions.add(name)
+        self._made.pop(name, None)
 
     def _call(self, function: perfetto_sql.Function, *values: Any) -> Any:
         if self._depth >= _MAX_DEPTH:

@@ -52,6 +52,16 @@ class Macro:
 
 
 @dataclass(frozen=True, slots=True)
+class TableFunction:
+    """A function of the user that gives rows: its ``body``, a SELECT with ``$argument`` in it, stands in for ``name(…)``."""
+
+    name: str
+    parameters: tuple[str, ...]
+    body: tuple[Token, ...]
+    replace: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Statement:
     """SQL that SQLite can run; ``drops`` is what has to go first (``CREATE OR REPLACE``)."""
 
@@ -59,7 +69,12 @@ class Statement:
     drops: str = ""
 
 
-Command = Include | Function | Macro | Statement
+Command = Include | Function | TableFunction | Macro | Statement
+
+Made = Mapping[str, Macro | TableFunction]
+"""What the user has made and is put in place here, by what calls it: ``name!`` for a macro, ``name`` for a function."""
+
+_MOST_CALLS = 50  # macros and functions inside each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +87,7 @@ class _Creation:
     replace: bool = field(default=False)
 
 
-def parse(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Command:
+def parse(tokens: Sequence[Token], made: Made) -> Command:
     """Say what to do for one statement.
 
     Raises
@@ -95,16 +110,16 @@ def parse(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> Command:
     if creation is None or creation.what == "VIRTUAL":
         if creation is not None:
             _only_there("virtual tables, SPAN_JOIN among them,")
-        return Statement(join(expand(tokens, macros)))
+        return Statement(join(expand(tokens, made)))
     make = _MAKERS.get(creation.what)
     if make is None:
         _only_there(f"CREATE PERFETTO {creation.what}")
-    return make(creation, macros)
+    return make(creation, made)
 
 
-def expand(tokens: Sequence[Token], macros: Mapping[str, Macro]) -> list[Token]:
-    """Put macros' bodies and table functions' ids in place."""
-    return _table_functions(_macros(list(tokens), macros, depth=0))
+def expand(tokens: Sequence[Token], made: Made) -> list[Token]:
+    """Put the bodies of macros and functions, and the ids of Perfetto's own functions, in place."""
+    return _table_functions(_put(list(tokens), made, depth=0))
 
 
 def _creation(tokens: Sequence[Token], words: Sequence[Token]) -> _Creation | None:
@@ -120,39 +135,41 @@ def _creation(tokens: Sequence[Token], words: Sequence[Token]) -> _Creation | No
     return _Creation(head[1].text.upper(), head[2].name, rest, replace)
 
 
-def _table(creation: _Creation, macros: Mapping[str, Macro]) -> Statement:
+def _table(creation: _Creation, made: Made) -> Statement:
     columns, query = _split_as(creation)
     del columns  # the schema only declares types
     name = creation.name
     drops = f"{creation.what} IF EXISTS {name}" if creation.replace else ""
-    return Statement(f"CREATE {creation.what} {name} AS {join(expand(query, macros))}", drops)
+    return Statement(f"CREATE {creation.what} {name} AS {join(expand(query, made))}", drops)
 
 
-def _index(creation: _Creation, macros: Mapping[str, Macro]) -> Statement:
-    del macros
+def _index(creation: _Creation, made: Made) -> Statement:
+    del made
     drops = f"INDEX IF EXISTS {creation.name}" if creation.replace else ""
     return Statement(f"CREATE INDEX {creation.name} {join(creation.rest)}", drops)
 
 
-def _function(creation: _Creation, macros: Mapping[str, Macro]) -> Function:
+def _function(creation: _Creation, made: Made) -> Function | TableFunction:
     head, body = _split_as(creation)
     words = solid(head)
     end = closing(words, 0)
+    parameters = _parameters(words[1:end])
     if [word.text.upper() for word in words[end + 1 : end + 3]] == ["RETURNS", "TABLE"]:
-        _only_there(f"the function {creation.name}, which returns a table,")
-    query = expand(body, macros)
+        inside = tuple(_put(list(body), made, depth=0))
+        return TableFunction(creation.name, parameters, inside, creation.replace)
+    query = expand(body, made)
     start = solid(query)[0] if solid(query) else None
     text = join(query) if start is not None and start.is_word("SELECT", "WITH") else f"SELECT {join(query)}"
-    return Function(creation.name, _parameters(words[1:end]), text, creation.replace)
+    return Function(creation.name, parameters, text, creation.replace)
 
 
-def _macro(creation: _Creation, macros: Mapping[str, Macro]) -> Macro:
+def _macro(creation: _Creation, made: Made) -> Macro:
     head, body = _split_as(creation)
     words = solid(head)
-    return Macro(creation.name, _parameters(words[1 : closing(words, 0)]), tuple(_macros(list(body), macros, depth=0)))
+    return Macro(creation.name, _parameters(words[1 : closing(words, 0)]), tuple(_put(list(body), made, depth=0)))
 
 
-_MAKERS: Mapping[str, Callable[[_Creation, Mapping[str, Macro]], Command]] = {
+_MAKERS: Mapping[str, Callable[[_Creation, Made], Command]] = {
     "TABLE": _table,
     "VIEW": _table,
     "INDEX": _index,
@@ -180,29 +197,50 @@ def _parameters(words: Sequence[Token]) -> tuple[str, ...]:
     return tuple(part[0].name for part in arguments(words))
 
 
-def _macros(tokens: list[Token], macros: Mapping[str, Macro], *, depth: int) -> list[Token]:
-    """Replace ``name!(a, b)`` by the macro's body."""
-    if depth > 50:
-        raise UsageError("the macros of the query call each other without end; break the circle")
+def _put(tokens: list[Token], made: Made, *, depth: int) -> list[Token]:
+    """Replace ``name!(a, b)`` by the macro's body, ``name(a, b)`` by that of the user's function that gives rows."""
+    if depth > _MOST_CALLS:
+        raise UsageError("the macros or functions of the query call each other without end; break the circle")
     out: list[Token] = []
     place = 0
     while place < len(tokens):
-        token = tokens[place]
-        if token.kind == "word" and [one.text for one in tokens[place + 1 : place + 3]] == ["!", "("]:
-            macro = macros.get(token.text)
-            if macro is None:
-                raise UsageError(f"there is no macro {token.text}!; make it with CREATE PERFETTO MACRO")
-            end = closing(tokens, place + 2)
-            given = dict(zip(macro.parameters, arguments(tokens[place + 3 : end]), strict=False))
-            body: list[Token] = []
-            for one in macro.body:
-                body += given.get(one.text[1:], [one]) if one.kind == "parameter" else [one]
-            out += _macros(body, macros, depth=depth + 1)
-            place = end + 1
-        else:
-            out.append(token)
+        name, opening = _call(tokens, place)
+        called = made.get(name)
+        if called is None:
+            if name.endswith("!"):
+                raise UsageError(f"there is no macro {name}; make it with CREATE PERFETTO MACRO")
+            out.append(tokens[place])
             place += 1
+            continue
+        end = closing(tokens, opening)
+        given = arguments(tokens[opening + 1 : end])
+        if len(given) != len(called.parameters):
+            wanted = ", ".join(called.parameters)
+            raise UsageError(f"{name} is given {len(given)} values: write {name}({wanted})")
+        out += _put(_body(called, given), made, depth=depth + 1)
+        place = end + 1
     return out
+
+
+def _call(tokens: Sequence[Token], place: int) -> tuple[str, int]:
+    """Return what the token calls, as `Made` names it, and where its bracket opens; "" where it calls nothing."""
+    if tokens[place].kind != "word":
+        return "", place
+    name, at = tokens[place].text, place + 1
+    if at < len(tokens) and tokens[at].text == "!":
+        name, at = f"{name}!", at + 1
+    at = _skip(tokens, at)
+    return (name, at) if at < len(tokens) and tokens[at].text == "(" else ("", place)
+
+
+def _body(called: Macro | TableFunction, given: Sequence[list[Token]]) -> list[Token]:
+    """Return the body with the arguments of a call in it; of a function, both stand in brackets."""
+    opening, end = ([Token("mark", "(")], [Token("mark", ")")]) if isinstance(called, TableFunction) else ([], [])
+    values = {name: [*opening, *one, *end] for name, one in zip(called.parameters, given, strict=True)}
+    body = list(opening)
+    for one in called.body:
+        body += values.get(one.text[1:], [one]) if one.kind == "parameter" else [one]
+    return body + end
 
 
 def _table_functions(tokens: list[Token]) -> list[Token]:
