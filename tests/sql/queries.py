@@ -51,6 +51,11 @@ MATRIX = {
     "ancestors of each": "SELECT s.id, a.name FROM slice s JOIN ancestor_slice(s.id) a WHERE s.id < 300 ORDER BY s.id, a.id",
     "ancestors with a condition": "SELECT s.id, a.id AS root FROM slice s JOIN ancestor_slice(s.id) AS a ON a.depth = 0 "
     "WHERE s.id < 300 ORDER BY s.id",
+    "slices at once": "INCLUDE PERFETTO MODULE intervals.overlap; SELECT value, count(*), min(ts) FROM "
+    "intervals_overlap_count!((SELECT ts, dur FROM slice WHERE depth = 0 AND dur > 0), ts, dur) GROUP BY value ORDER BY value",
+    "slices at once by name": "INCLUDE PERFETTO MODULE intervals.overlap; SELECT group_name, ts, value FROM "
+    "intervals_overlap_count_by_group!((SELECT ts, dur, name FROM slice WHERE id < 200 AND dur > 0), ts, dur, name) "
+    "ORDER BY group_name, ts",
     "recursive": "WITH RECURSIVE up(id, parent_id, height) AS (SELECT id, parent_id, 0 FROM slice WHERE id = "
     "(SELECT max(id) FROM slice WHERE depth > 0) UNION ALL SELECT s.id, s.parent_id, height + 1 FROM slice s "
     "JOIN up ON s.id = up.parent_id) SELECT * FROM up ORDER BY height",
@@ -121,6 +126,9 @@ MATRIX = {
     "JOIN process_counter_track t ON t.id = c.track_id GROUP BY t.id ORDER BY t.name, upid",
     "counter steps": "SELECT t.name, c.ts, c.value - lag(c.value) OVER (PARTITION BY t.id ORDER BY c.ts, c.id) "
     "FROM counter c JOIN counter_track t ON t.id = c.track_id ORDER BY t.name, t.id, c.ts, c.id",
+    "how long a counter stands": "INCLUDE PERFETTO MODULE counters.intervals; SELECT t.name, c.ts, c.dur, c.value, "
+    "c.next_value, c.delta_value FROM counter_leading_intervals!(counter) c JOIN counter_track t ON t.id = c.track_id "
+    "ORDER BY t.name, t.id, c.ts, c.id",
     # what users make
     "table": "CREATE PERFETTO TABLE long_ones AS SELECT * FROM slice WHERE dur > 1000; SELECT count(*) FROM long_ones",
     "view": "CREATE PERFETTO VIEW short_ones AS SELECT name, dur FROM slice WHERE dur < 1000; "

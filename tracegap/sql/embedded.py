@@ -102,7 +102,7 @@ class EmbeddedEngine(Engine):
             case perfetto_sql.Macro(name):
                 self._made[f"{name}!"] = command
             case perfetto_sql.TableFunction(name, replace=replace):
-                self._claim(name, replace)
+                self._claim(name, replace=replace)
                 self._made[name] = command
             case perfetto_sql.Function():
                 self._create_function(command)
@@ -181,19 +181,17 @@ class EmbeddedEngine(Engine):
             )
         for name in wanted:
             if name not in self._included:
+                for tokens in statements(known[name]):
+                    self._run(perfetto_sql.parse(tokens, self._made), None)
                 self._included.add(name)
-                try:
-                    self._connection.executescript(known[name])
-                except sqlite3.Error as error:
-                    raise self._explain(error) from error
                 self._protected.update(re.findall(r"CREATE VIEW (\w+)", known[name]))
 
     def _create_function(self, function: perfetto_sql.Function) -> None:
-        self._claim(function.name, function.replace)
+        self._claim(function.name, replace=function.replace)
         self._connection.create_function(function.name, len(function.parameters), partial(self._call, function))
         self._prepare(function.body, function.parameters)
 
-    def _claim(self, name: str, replace: bool) -> None:
+    def _claim(self, name: str, *, replace: bool) -> None:
         """Take a name for a function of the user."""
         if name in self._functions and not replace:
             raise UsageError(f"the function {name} exists already; say CREATE OR REPLACE PERFETTO FUNCTION")
