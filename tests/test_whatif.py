@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import tracegap
-from tests.tracebuilder import Trace
+from tests.tracebuilder import OrtTrace, Trace
 from tracegap import change, cli, dag, scenarios
 from tracegap.extent import choose_window
 from tracegap.scenarios import choice, curve
@@ -196,6 +196,15 @@ def test_a_removed_call_waits_for_nothing() -> None:
 def test_changes_of_the_same_work_multiply() -> None:
     timeline = loop(("load", 100), ("compute", 50)).timeline()
     assert wall(timeline, scale={"load": 0.5, "/lo/": 0.5}) == 3 * 75_000
+
+
+def test_a_replay_without_change_keeps_the_idleness_at_the_end_though_several_threads_reach_it() -> None:
+    trace = OrtTrace()
+    for thread, last in ((1, 300), (2, 260)):
+        trace.run(0, last + 40, tid=thread)
+        trace.node("mm", "MatMul", 10, last, tid=thread)
+    answer = tracegap.whatif(trace.timeline())
+    assert answer.replayed_wall_ns == answer.measured_wall_ns
 
 
 # Laws.

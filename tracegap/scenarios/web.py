@@ -69,6 +69,8 @@ class Web:
     def scaled(self, factor: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the lag of each edge, int64[e], and the delay of each node, with work and idleness scaled.
 
+        What idles before END is the lag of the sink's edge: what else leads to END ended meanwhile.
+
         Parameters
         ----------
         factor : float64[n]
@@ -80,22 +82,27 @@ class Web:
         lag[rows] += np.rint(lag[rows] * (factor[owner[rows]] - 1)).astype(np.int64)
         delay = self.delay.copy()
         change = np.rint(self.idle.length * (factor[self.idle.context] - 1)).astype(np.int64)
-        np.add.at(delay, self.idle.node, change)
+        tail = self.idle.node == self.dag.end
+        np.add.at(delay, self.idle.node[~tail], change[~tail])
+        lag[self._exit()] += change[tail].sum()
         return lag, delay
+
+    def _exit(self) -> NDArray[np.bool_]:
+        dag = self.dag
+        sink = dag.graph.edges.source[dag.binding.edge[dag.end]]
+        return np.asarray((self.edges.target == dag.end) & (self.edges.source == sink))
 
 
 def web(dag: Dag) -> Web:
     """Return the graph as it was observed.
 
-    What a host thread idles at the window's start and end is the delay of its first node and of END here, not the lag of
-    the edge.
+    What a host thread idles at the window's start is the delay of its first node here, not the lag of the edge.
     """
     graph, tracks, slices = dag.graph, dag.timeline.tracks, dag.timeline.slices
     source, target, lag = graph.edges.source, graph.edges.target, graph.edges.lag.copy()
     delay = dag.binding.delay.copy()
-    inner = np.where(target == dag.end, source, target)
-    idle = (dag.cause == Cause.BOUNDARY) & (dag.owner < 0) & (inner < dag.source)
-    idle[idle] = tracks.role[slices.track[inner[idle] >> 1]] == Role.HOST
+    idle = (dag.cause == Cause.BOUNDARY) & (dag.owner < 0) & (target < dag.source)
+    idle[idle] = tracks.role[slices.track[target[idle] >> 1]] == Role.HOST
     delay[target[idle]] += lag[idle]
     lag[idle] = 0
     edges = Found(source, target, lag, dag.cause, dag.inferred, dag.owner)
@@ -105,9 +112,12 @@ def web(dag: Dag) -> Web:
 def _idle(dag: Dag, delay: NDArray[np.int64]) -> Idle:
     """Find the idleness of host threads before nodes, and before END on the thread of its sink."""
     timeline, time = dag.timeline, dag.graph.time
-    slices = timeline.slices
+    slices, last = timeline.slices, dag.binding.edge[dag.end]
+    delay = delay.copy()
+    if dag.owner[last] < 0:
+        delay[dag.end] += dag.graph.edges.lag[last]
     nodes = dag.graph.nodes[delay[dag.graph.nodes] > 0]
-    place = np.where(nodes == dag.end, dag.graph.edges.source[dag.binding.edge[dag.end]], nodes)
+    place = np.where(nodes == dag.end, dag.graph.edges.source[last], nodes)
     nodes, place = nodes[place < dag.source], place[place < dag.source]
     track = slices.track[place >> 1]
     host = timeline.tracks.role[track] == Role.HOST
