@@ -5,6 +5,8 @@ import numpy as np
 
 from tracegap import schedule
 from tracegap.dag import Dag, build, to_networkx
+from tracegap.scenarios.threads import hold
+from tracegap.scenarios.web import web
 from tracegap.segments import path
 from tracegap.timeline import Timeline, Window
 
@@ -23,6 +25,7 @@ def lawful(timeline: Timeline, window: Window, *, networkx_edges: int = 20_000) 
     replayed_as_observed(dag)
     slack_is_zero_on_the_path(dag)
     segments_tile_the_window(dag)
+    order_between_threads_is_kept(dag)
     if len(graph.edges) <= networkx_edges:
         drawn = to_networkx(dag)
         assert networkx.is_directed_acyclic_graph(drawn)
@@ -40,6 +43,19 @@ def replayed_as_observed(dag: Dag) -> None:
     again = schedule.replay(plan, weight, start)
     assert (again[graph.nodes] == graph.time[graph.nodes]).all()
     assert schedule.replay_many(plan, [weight, weight], start, dag.end).tolist() == [dag.window.end] * 2
+
+
+def order_between_threads_is_kept(dag: Dag) -> None:
+    """What holds threads to the order they had delays nothing while nothing changes."""
+    then = web(dag)
+    held = hold(then)
+    if held is not None:
+        edges = held.graph.edges
+        weight = np.zeros(len(edges), np.int64)
+        weight[: len(then.edges)] = then.edges.lag + then.delay[then.edges.target]
+        again = schedule.replay(held.plan, weight, held.graph.time)
+        assert (again[held.graph.nodes] == held.graph.time[held.graph.nodes]).all()
+        assert held.ordered(weight[: len(then.edges)]) is None
 
 
 def slack_is_zero_on_the_path(dag: Dag) -> None:

@@ -109,7 +109,7 @@ def look(timeline: Timeline, window: Window) -> Scene:
     for nodes in (2 * queued.row, 2 * queued.row + 1):
         inside[nodes] = (time[nodes] >= window.start) & (time[nodes] <= window.end)
     inside[-2:] = True
-    return Scene(timeline, window, time, inside, chains, queued, _polling(slices, tracks))
+    return Scene(timeline, window, time, inside, chains, queued, polling(slices, tracks))
 
 
 def _chains(
@@ -196,7 +196,8 @@ def _queued(slices: Slices, tracks: Tracks, touching: NDArray[np.bool_]) -> Queu
     return Queued(row, track, launch, asked, np.lexsort((np.arange(len(row)), asked, track)))
 
 
-def _polling(slices: Slices, tracks: Tracks) -> NDArray[np.bool_]:
+def polling(slices: Slices, tracks: Tracks) -> NDArray[np.bool_]:
+    """Tell which host threads only poll: API calls, no other work, and nothing launched."""
     count = len(tracks)
     calls = is_any(slices.kind, CALLS)
     other = is_any(slices.kind, (Kind.OP, Kind.INPUT, Kind.OTHER)) | (slices.runs & ~calls)

@@ -1,7 +1,8 @@
 """What-if: how long a window takes when work is scaled, set, removed, or stages are pipelined; by replay of its graph.
 
 In: a `Dag` and `Changes`. Out: an `Answer`. Names become slices in `choice`; `web` is a graph that may change, `lanes` pipelines
-its stages; `changes` makes what is asked; `curve` looks along one factor; `answer` puts it together, `telling` says it.
+its stages; `changes` makes what is asked; `curve` looks along one factor; `threads` bounds what no edge says; `answer` puts it
+together, `telling` says it.
 """
 
 from tracegap.scenarios.answer import Answer, ask

@@ -1,7 +1,8 @@
 """The answer to a what-if: the replayed wall time, what is critical then, and how far that rests on guesses."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,11 @@ from tracegap.scenarios import curve
 from tracegap.scenarios.changes import Change, Changed, Changes, change
 from tracegap.scenarios.choice import find, together
 from tracegap.scenarios.lanes import Stretch
+from tracegap.scenarios.threads import Held, Ordered, hold
 from tracegap.segments import Segments
+
+_TOLD = 1.01
+"""Times as long as the replay the window has to take, with the order between threads kept, for that to be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +72,29 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """The wall as the work of a name goes from 1 to 0; ``knee`` is where less of it pays less than before."""
+    """The wall as the work of a name goes from 1 to 0; ``knee`` is where less of it pays less than before.
+
+    ``ordered`` is as in `Answer`, without any of that work.
+    """
 
     name: str
     points: tuple[Point, ...]
     knee: Point | None = None
+    ordered: Ordered | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The factor by which ``name``, or all but ``keep``, reaches a wall; None where nothing does."""
+    """The factor by which ``name``, or all but ``keep``, reaches a wall; None where nothing does.
+
+    ``ordered`` is as in `Answer`, at that factor.
+    """
 
     wall_ns: int
     name: str | None
     keep: tuple[str, ...]
     factor: float | None
+    ordered: Ordered | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +113,8 @@ class Answer:
         Share of the replay's path on dependencies that are inferred, not recorded.
     inferred_edges : int
         How many of those it passes.
+    ordered : Ordered or None
+        The wall if host threads need more of one another than any edge says; None where that makes no difference.
     pipelines : tuple of Pipeline or None
     sweep : Sweep or None
     target : Target or None
@@ -112,6 +127,7 @@ class Answer:
     critical_by_cause: tuple[Part, ...]
     inferred_ratio: float
     inferred_edges: int
+    ordered: Ordered | None = None
     pipelines: tuple[Pipeline, ...] | None = None
     sweep: Sweep | None = None
     target: Target | None = None
@@ -139,10 +155,15 @@ def ask(dag: Dag, changes: Changes) -> Answer:
         critical_by_cause=_by_cause(path, measured),
         inferred_ratio=int(length[then.inferred[path.edge]].sum()) / max(wall, 1),
         inferred_edges=int(np.count_nonzero(then.inferred[rows])),
+        ordered=replays.ordered(replays.weight(), wall) if replays.changed.told else None,
         pipelines=tuple(_pipeline(then, *one) for one in groups) or None,
         sweep=_sweep(replays, changes.sweep) if changes.sweep is not None else None,
         target=_target(replays, changes) if changes.target_ns is not None else None,
     )
+
+
+Weigh = Callable[[float], NDArray[np.int64]]
+"""From a factor to the weight of each edge, int64[e]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,12 +179,22 @@ class Replays:
         edges = changed.web.edges
         return cls(changed, schedule.contract(changed.web.graph(changed.web.dag.graph.time, edges.lag)))
 
+    @cached_property
+    def held(self) -> Held | None:
+        """The graph with the order between host threads kept; None where there is none, or --overlap gives it up."""
+        return hold(self.changed.web) if not self.changed.stretches else None
+
+    def weight(self, factor: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+        """Return the weight of each edge with the work of the slices at the given factors, or at those of the changes."""
+        web = self.changed.web
+        lag, delay = web.scaled(self.changed.factor if factor is None else factor)
+        return lag + delay[web.edges.target]
+
     def observed_as_replayed(self) -> tuple[Dag, NDArray[np.int32]]:
         """Return the graph with the times of the replay as if they had been observed, and its critical path."""
         web, dag = self.changed.web, self.changed.web.dag
-        lag, delay = web.scaled(self.changed.factor)
-        time = schedule.replay(self.plan, lag + delay[web.edges.target], dag.graph.time)
-        graph = web.graph(time, lag)
+        time = schedule.replay(self.plan, self.weight(), dag.graph.time)
+        graph = web.graph(time, web.scaled(self.changed.factor)[0])
         binding = schedule.bind(graph)
         then = replace(
             dag,
@@ -176,36 +207,31 @@ class Replays:
         )
         return then, schedule.path(graph, binding, dag.end)
 
-    def walls(self, weights: Iterator[NDArray[np.int64]]) -> list[int]:
+    def walls(self, weights: Iterable[NDArray[np.int64]]) -> list[int]:
         """Return the wall of each scenario."""
         dag = self.changed.web.dag
         ends = schedule.replay_many(self.plan, weights, dag.graph.time, dag.end)
         return [int(end) - dag.window.start for end in ends]
 
-    def scaling(self, members: NDArray[np.bool_]) -> curve.Curve:
-        """Return the curve of the wall over a further factor of the given slices, bool[n]."""
-        web, factor = self.changed.web, self.changed.factor
+    def ordered(self, weight: NDArray[np.int64], wall: int) -> Ordered | None:
+        """Return what the order between host threads comes to in a scenario, where it makes that wall longer."""
+        found = self.held.ordered(weight) if self.held is not None else None
+        return found if found is not None and found.wall_ns >= wall * _TOLD else None
 
-        def weights(factors: Sequence[float]) -> Iterator[NDArray[np.int64]]:
-            for one in factors:
-                lag, delay = web.scaled(np.where(members, factor * one, factor))
-                yield lag + delay[web.edges.target]
+    def scaling(self, members: NDArray[np.bool_]) -> Weigh:
+        """Return the weights under a further factor of the given slices, bool[n]."""
+        factor = self.changed.factor
+        return lambda further: self.weight(np.where(members, factor * further, factor))
 
-        return lambda factors: self.walls(weights(factors))
+    def shrinking_all_but(self, kept: NDArray[np.bool_]) -> Weigh:
+        """Return the weights under a factor of all time, work and waits, but that of the given slices, bool[n]."""
+        whole, without = self.weight(), self.weight(np.where(kept, 0, self.changed.factor))
+        held, rest = whole - without + np.minimum(without, 0), np.maximum(without, 0)
+        return lambda further: held + np.rint(rest * further).astype(np.int64)
 
-    def shrinking_all_but(self, kept: NDArray[np.bool_]) -> curve.Curve:
-        """Return the curve of the wall over a factor of all time, work and waits, but that of the given slices, bool[n]."""
-        web, factor = self.changed.web, self.changed.factor
-        whole, without = (
-            lag + delay[web.edges.target] for lag, delay in map(web.scaled, (factor, np.where(kept, 0, factor)))
-        )
-        held, rest = whole - without, np.maximum(without, 0)
-
-        def weights(factors: Sequence[float]) -> Iterator[NDArray[np.int64]]:
-            for one in factors:
-                yield held + np.minimum(without, 0) + np.rint(rest * one).astype(np.int64)
-
-        return lambda factors: self.walls(weights(factors))
+    def along(self, weigh: Weigh) -> curve.Curve:
+        """Return the curve of the wall over a factor."""
+        return lambda factors: self.walls(map(weigh, factors))
 
 
 def _members(dag: Dag, names: Sequence[str]) -> NDArray[np.bool_]:
@@ -216,20 +242,27 @@ def _members(dag: Dag, names: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _sweep(replays: Replays, name: str) -> Sweep:
-    along = replays.scaling(_members(replays.changed.web.dag, [name]))
+    weigh = replays.scaling(_members(replays.changed.web.dag, [name]))
+    along = replays.along(weigh)
     factors, walls = curve.sweep(along)
     bend = curve.knee(along, factors, walls)
-    return Sweep(name, tuple(map(Point, factors, walls)), Point(*bend) if bend is not None else None)
+    return Sweep(
+        name=name,
+        points=tuple(map(Point, factors, walls)),
+        knee=Point(*bend) if bend is not None else None,
+        ordered=replays.ordered(weigh(factors[-1]), walls[-1]),
+    )
 
 
 def _target(replays: Replays, changes: Changes) -> Target:
-    dag = replays.changed.web.dag
+    dag, wall = replays.changed.web.dag, changes.target_ns or 0
     if changes.sweep is not None:
-        along = replays.scaling(_members(dag, [changes.sweep]))
+        weigh = replays.scaling(_members(dag, [changes.sweep]))
     else:
-        along = replays.shrinking_all_but(_members(dag, changes.keep))
-    wall = changes.target_ns or 0
-    return Target(wall, changes.sweep, changes.keep, curve.needed(along, wall))
+        weigh = replays.shrinking_all_but(_members(dag, changes.keep))
+    factor = curve.needed(replays.along(weigh), wall)
+    ordered = replays.ordered(weigh(factor), wall) if factor is not None else None
+    return Target(wall, changes.sweep, changes.keep, factor, ordered)
 
 
 def _path(dag: Dag) -> Segments:

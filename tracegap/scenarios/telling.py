@@ -1,9 +1,12 @@
 """The answer in sentences and tables."""
 
+from collections.abc import Iterator
+
 from tracegap.charges import WORK
 from tracegap.report import Column, Section, Table, named
 from tracegap.scenarios.answer import Answer, Pipeline, Sweep, Target
 from tracegap.scenarios.changes import Change
+from tracegap.scenarios.threads import Ordered
 from tracegap.units import Unit, count, duration, ratio
 
 _ROWS = 20
@@ -11,10 +14,14 @@ _ROWS = 20
 
 def sections(answer: Answer) -> tuple[Section, ...]:
     """Say the answer: the wall, the target, the sweep and pipelines; then what is critical and how far that is known."""
-    lines = [_wall(answer)]
+    lines = [_wall(answer), *_ahead(answer.ordered, "It")]
     asked = [_needed(answer.target)] if answer.target is not None else []
     asked += [_swept(answer.sweep)] if answer.sweep is not None else []
     lines += [" ".join(asked)] if asked else []
+    if answer.target is not None:
+        lines += _ahead(answer.target.ordered, "With that it")
+    if answer.sweep is not None:
+        lines += _ahead(answer.sweep.ordered, f"Without {named(answer.sweep.name)} it")
     lines += [_pace(one) for one in answer.pipelines or ()]
     tables = [_changes(answer.changes)] if answer.changes else []
     tables += [_curve(answer.sweep)] if answer.sweep is not None else []
@@ -37,6 +44,15 @@ def _wall(answer: Answer) -> str:
     return (
         f"The window would take {duration(then)} instead of {duration(measured)} ({sign}{ratio(abs(change))}{times})."
     )
+
+
+def _ahead(one: Ordered | None, where: str) -> Iterator[str]:
+    """Say how long it takes if slices need more of other threads than any edge says."""
+    if one is not None:
+        yield (
+            f"{where} takes up to {duration(one.wall_ns)} if slices need what other threads had finished when they started:"
+            f" {named(one.after)} may need {named(one.before)}, which nothing records."
+        )
 
 
 def _pace(one: Pipeline) -> str:
