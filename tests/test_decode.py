@@ -1,5 +1,6 @@
 """Sound traces become columns: every event a row, in file order, whatever the form of the file."""
 
+import gzip
 import json
 from collections.abc import Mapping
 from decimal import Decimal
@@ -100,6 +101,33 @@ def test_arguments_are_kept_sparse_and_by_type(tmp_path: Path) -> None:
     assert events.arg("occupancy").values.tolist() == [0.5, 0.25, 1.0]
     assert [events.strings[text] for text in events.arg("Input Dims").values] == ["[[8, 1024], []]"] * 2
     assert len(events.arg("other").rows) == 0
+
+
+FAR = ["9" * 400, "9" * 5000, "-" + "9" * 5000, "1e400"]
+"""Numbers that fit no float; Python gives up on the digits of the longer ones."""
+
+
+@pytest.mark.parametrize("number", FAR)
+@pytest.mark.parametrize("key", ["id", "pid", "tid", "ts", "dur", "name", "correlation", "bandwidth", "key", "unread"])
+def test_a_number_of_any_size_costs_no_event(tmp_path: Path, number: str, key: str) -> None:
+    event = {"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 5, "dur": 5, "args": {}}
+    (event if key in ("id", "pid", "tid", "ts", "dur", "name") else event["args"])[key] = "@"
+    text = json.dumps([LOAD, event, LOAD]).replace('"@"', number)
+    file = source(tmp_path, text.encode())
+    events = decode.decode(file, {"correlation": ArgType.INT, "bandwidth": ArgType.REAL, "key": ArgType.TEXT})
+    assert events.start.tolist() == [10_000, NO_TIME if key == "ts" else 5_000, 10_000]
+    assert len(list(decode.iterate(file))) == 3
+    assert len(decode.read_head(file).events) == 3
+    lost = {"ts": "no-time", "dur": "negative-duration" if number[0] == "-" else "no-time"}
+    lost |= dict.fromkeys(("correlation", "bandwidth"), "long-integer")
+    assert codes(events) == ({lost[key]: 1} if key in lost else {})
+    if key == "key":
+        assert events.strings[events.arg("key").values[0]] == number
+
+
+def test_a_header_may_hold_a_number_of_any_size(tmp_path: Path) -> None:
+    text = json.dumps({"baseTimeNanoseconds": "@", "traceEvents": [LOAD]}).replace('"@"', "9" * 5000)
+    assert decode.read_head(source(tmp_path, text.encode())).header == {"baseTimeNanoseconds": "9" * 5000}
 
 
 def test_integers_of_over_64_bits_are_text_exactly_and_a_number_missing(tmp_path: Path) -> None:  # B03
@@ -203,6 +231,29 @@ def test_rare_fields_are_kept(tmp_path: Path) -> None:
         (b'{"$schema": "https://www.speedscope.app/file-format-schema.json"}', "a speedscope profile"),
         (b'{"aten::add": ["kernel"]}', "JSON without `traceEvents` (it has `aten::add`)"),
         (b"[1, 2]", "no event object"),
+        (
+            b'{"traceEvents":[{"ph":"X","na',
+            "what stands at byte 16 is cut off or damaged beyond repair, nothing else is whole, and the text ends at byte 29",
+        ),
+        (
+            b'[{"ph":"X","na',
+            "what stands at byte 1 is cut off or damaged beyond repair, nothing else is whole, and the text ends at byte 14",
+        ),
+        (b'{"traceEvents":[', "ends at byte 16, before the first;"),
+        (
+            b'{"schemaVersion": 1, "deviceProp',
+            "damaged before byte 32 and has no `traceEvents` (it has `schemaVersion`)",
+        ),
+        (b"[#!?]", "what stands at byte 1 is cut off or damaged beyond repair, nothing else is whole;"),
+        (
+            gzip.compress(b'{"traceEvents":[{"ph":"X","name":"load"}]}')[:30],
+            "cut off at byte 30, before its first event",
+        ),
+        (gzip.compress(b""), "the gzip archive is empty"),
+        (b"\x1f\x8b", "cut off at byte 2, before its first event"),
+        (b"\x1f\x8b\x08" + bytes(7) + b"\xff" * 30, "damaged near byte 10, before its first event"),
+        (b"\x28\xb5\x2f\xfd\x24", "cut off at byte 5, before its first event"),
+        (b"trace.json" + bytes(247) + b"ustar  " + bytes(248), "a tar archive; unpack it"),
     ],
 )
 def test_what_is_no_trace_is_said_in_one_line(tmp_path: Path, content: bytes, message: str) -> None:

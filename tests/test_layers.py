@@ -19,7 +19,7 @@ STAGES = (
 # Words and values that any stage may use; they know no stage.
 LEAVES = (
     *("errors", "problems", "strictness", "units", "report", "columns", "kinds", "intervals", "schedule"),
-    *("brackets", "salvage", "foreign", "numbering", "cells", "nesting", "clocks"),
+    *("brackets", "salvage", "foreign", "numbering", "cells", "plain", "nesting", "clocks"),
 )
 
 # Which files may import which library, as prefixes of their paths; "" in front of all is the whole package.

@@ -3,8 +3,12 @@
 import gzip
 import hashlib
 import io
+import os
+import re
 import sys
+import threading
 import zipfile
+import zlib
 from pathlib import Path
 
 import pytest
@@ -81,15 +85,54 @@ def test_text_behind_a_gzip_is_ignored_and_counted(tmp_path: Path) -> None:
 
 
 def test_zstd_of_several_frames(tmp_path: Path) -> None:
+    assert read(write(tmp_path, zstd_of(TEXT[:20]) + zstd_of(TEXT[20:]))) == (TEXT, [])
+
+
+def zstd_of(text: bytes) -> bytes:
+    return bytes(pytest.importorskip("zstandard").compress(text))
+
+
+def test_truncated_zstd_gives_what_came_before_the_cut(tmp_path: Path) -> None:
+    packed = zstd_of(LONG)
+    text, problems = read(write(tmp_path, packed[: len(packed) // 2]))
+    assert LONG.startswith(text)
+    assert len(text) > len(LONG) // 4
+    assert problems == ["truncated-archive"]
+
+
+def test_zstd_damaged_in_the_middle_gives_what_came_before(tmp_path: Path) -> None:
+    packed = bytearray(zstd_of(LONG))
+    place = len(packed) * 3 // 4
+    packed[place : place + 64] = b"\xff" * 64
+    text, problems = read(write(tmp_path, bytes(packed)))
+    assert text[: len(LONG) // 2] == LONG[: len(LONG) // 2]
+    assert problems == ["damaged-archive"]
+
+
+def test_zstd_with_a_wrong_check_sum_keeps_all_text(tmp_path: Path) -> None:
     zstandard = pytest.importorskip("zstandard")
-    packed = zstandard.compress(TEXT[:20]) + zstandard.compress(TEXT[20:])
-    assert read(write(tmp_path, packed)) == (TEXT, [])
+    packed = zstandard.ZstdCompressor(write_checksum=True).compress(TEXT)
+    assert read(write(tmp_path, packed[:-4] + bytes(4))) == (TEXT, ["archive-checksum"])
+    assert read(write(tmp_path, packed[:-2])) == (TEXT, ["truncated-archive"])
+
+
+def test_what_is_no_frame_behind_a_zstd_archive_is_ignored_and_counted(tmp_path: Path) -> None:
+    assert read(write(tmp_path, zstd_of(TEXT) + bytes(512))) == (TEXT, [])
+    assert read(write(tmp_path, zstd_of(TEXT) + b"garbage")) == (TEXT, ["archive-tail"])
+    seek_table = b"\x5e\x2a\x4d\x18" + (9).to_bytes(4, "little") + bytes(9)
+    assert read(write(tmp_path, zstd_of(TEXT[:20]) + seek_table + zstd_of(TEXT[20:]))) == (TEXT, [])
+
+
+def test_unpacking_zstd_holds_only_small_pieces(tmp_path: Path) -> None:
+    path = write(tmp_path, zstd_of(b" " * 50_000_000))
+    assert max(map(len, open_source(path).stream())) <= 1 << 23
 
 
 def test_zip_of_one_file(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "trace.json", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.mkdir("folder")
         archive.writestr("folder/trace.json.gz", gzip.compress(TEXT))
+        archive.writestr("__MACOSX/folder/._trace.json.gz", bytes(100))
     assert read(tmp_path / "trace.json") == (TEXT, [])
 
 
@@ -101,11 +144,56 @@ def test_zip_of_several_files_names_them(tmp_path: Path) -> None:
         read(tmp_path / "run.zip")
 
 
+@pytest.mark.parametrize("folders", [[], ["folder"]])
+def test_zip_of_no_file_says_so(tmp_path: Path, folders: list[str]) -> None:
+    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
+        for folder in folders:
+            archive.mkdir(folder)
+    with pytest.raises(SourceError, match="the zip archive holds no file"):
+        read(tmp_path / "run.zip")
+
+
+@pytest.mark.parametrize("damage", [b"\xff" * 64, b""], ids=["overwritten", "check sum"])
+def test_damaged_zip_gives_what_came_before(tmp_path: Path, damage: bytes) -> None:
+    with zipfile.ZipFile(tmp_path / "run.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("rank0.json", LONG)
+    packed = (tmp_path / "run.zip").read_bytes()
+    if damage:
+        place = len(packed) * 3 // 4
+        packed = packed[:place] + damage + packed[place + len(damage) :]
+    else:
+        packed = packed.replace(zlib.crc32(LONG).to_bytes(4, "little"), b"\0\0\0\0")
+    text, problems = read(write(tmp_path, packed, "damaged.zip"))
+    assert text[: len(LONG) // 2] == LONG[: len(LONG) // 2]
+    assert problems == ["damaged-archive"]
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "message"),
+    [
+        (5, "more than 4 archives in one another are not read here; unpack it first"),
+        (1, "a zip archive inside the gzip archive is not read here; unpack it first"),
+    ],
+)
+def test_archives_in_one_another_are_told_where_they_are_not_read(tmp_path: Path, wrapped: int, message: str) -> None:
+    content = TEXT
+    if wrapped == 1:
+        with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
+            archive.writestr("rank0.json", TEXT)
+        content = (tmp_path / "run.zip").read_bytes()
+    for _ in range(wrapped):
+        content = gzip.compress(content)
+    with pytest.raises(SourceError, match=message):
+        read(write(tmp_path, content))
+
+
 def test_truncated_zip_is_a_clear_error(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
         archive.writestr("rank0.json", TEXT)
     cut = write(tmp_path, (tmp_path / "run.zip").read_bytes()[:-30], "cut.zip")
-    with pytest.raises(SourceError, match="zip archive cannot be read"):
+    with pytest.raises(
+        SourceError, match=r"zip archive cannot be read: no sound directory .* byte 145 .* copy it again"
+    ):
         read(cut)
 
 
@@ -170,8 +258,35 @@ def test_url_without_fsspec_says_what_to_install(monkeypatch: pytest.MonkeyPatch
 def test_missing_file_and_directory_are_clear_errors(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"absent\.json: No such file"):
         open_source(tmp_path / "absent.json")
-    with pytest.raises(SourceError, match="is a directory"):
+    with pytest.raises(SourceError, match=r"is a directory; name one trace in it$"):
         open_source(tmp_path)
+
+
+@pytest.mark.parametrize("place", ["trace.json.gz", "plugins/profile/2025_01_31/host.trace.json.gz"])
+def test_a_directory_s_error_names_a_trace_in_it(tmp_path: Path, place: str) -> None:
+    (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / place).write_bytes(TEXT)
+    with pytest.raises(SourceError, match=rf"name one trace in it, such as .*{re.escape(place)}$"):
+        open_source(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="everything may be read here")
+def test_a_file_that_may_not_be_read_is_a_clear_error(tmp_path: Path) -> None:
+    path = write(tmp_path, TEXT)
+    path.chmod(0)
+    with pytest.raises(SourceError, match="Permission denied; check the path, its permissions"):
+        open_source(path).stream()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_named_pipe_can_be_read_again(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_bytes, args=(gzip.compress(TEXT),))
+    writer.start()
+    source = open_source(pipe)
+    writer.join()
+    assert [b"".join(source.stream()) for _ in range(2)] == [TEXT, TEXT]
 
 
 def test_a_file_without_a_name_is_a_clear_error() -> None:

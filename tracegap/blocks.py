@@ -18,6 +18,7 @@ from tracegap.cells import Scalar, copies, identities, integers, present, reals,
 from tracegap.decimals import far_origin, times
 from tracegap.events import NO_TIME, ArgType, Argument, Thread
 from tracegap.numbering import NULL, Numbers, Phases, Texts, numbered
+from tracegap.plain import decoded
 
 RARE = {"bp": ArgType.TEXT, "bind_id": ArgType.ID, "flow_in": ArgType.INT, "flow_out": ArgType.INT, "s": ArgType.TEXT}
 """Top-level fields that few events have."""
@@ -180,10 +181,8 @@ class BlockParser:
                     rows, values = rows[values >= 0], values[values >= 0]
             elif kinds[name] is ArgType.ID:
                 values = numbered(self._ids, picked, np.int32)
-            elif kinds[name] is ArgType.REAL:
-                values = reals(picked)
             else:
-                values, long = integers(picked)
+                values, long = (reals if kinds[name] is ArgType.REAL else integers)(picked)
                 if long:
                     faults.append(("long-integer", len(long), int(rows[long[0]])))
             found[name] = Argument(rows, values)
@@ -193,7 +192,7 @@ class BlockParser:
         """Parse the M events of a chunk whole."""
         objects = (raw for raw in msgspec.json.decode(text, type=list[msgspec.Raw]) if _is_object(raw))
         return tuple(
-            (row, event.name, self._threads[event.pid, event.tid], _value_of(msgspec.json.decode(raw).get("args")))
+            (row, event.name, self._threads[event.pid, event.tid], _value_of(decoded(raw).get("args")))
             for row, (event, raw) in enumerate(zip(events, objects, strict=True))
             if event.ph == "M" and event.name is not None
         )
@@ -248,13 +247,14 @@ def _is_object(raw: msgspec.Raw) -> bool:
 
 
 def _converted(raw: msgspec.Raw, kind: Any) -> Any:
-    """Return a field's value, `None` where it has another type."""
+    """Return a field's value; `None` where it has another type, its text where it is a number out of range."""
     if kind is msgspec.Raw:
         return raw
     try:
         return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError:
-        return None
+        value = decoded(raw)
+        return value if isinstance(value, str) else None
 
 
 def _value_of(args: object) -> object:

@@ -3,6 +3,7 @@
 In: tuples of what msgspec decoded. Out: arrays; what is of an odd type is read as it was meant, or counts as missing.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from itertools import repeat
@@ -19,8 +20,11 @@ Scalar = int | str | float | None
 
 _INTEGER = re.compile(r"\s*[+-]?\d+\s*\Z")
 _HEX = re.compile(r"\s*0[xX][0-9a-fA-F]+\s*\Z")
+_FAR = re.compile(r"-?\d+(?:\.\d+)?[eE]\+?\d{3,}\Z")
 _LONGEST = 400
 """Digits: Python reads longer ones in quadratic time."""
+_BEYOND = 1 << 64
+"""Stands for a number that does not fit."""
 
 
 def transposed(names: Iterable[str], structs: Iterable[Any]) -> dict[str, tuple[Any, ...]]:
@@ -101,30 +105,43 @@ def integers(cells: Sequence[Any]) -> tuple[NDArray[np.int64], list[int]]:
 
 def _integer(cell: Any) -> int:
     if isinstance(cell, str):
-        if _INTEGER.match(cell) and len(cell) < _LONGEST:
-            return int(cell)
-        return int(cell, 16) if _HEX.match(cell) and len(cell) < _LONGEST else -1
+        base = 10 if _INTEGER.match(cell) else 16 if _HEX.match(cell) else 0
+        if base:
+            return int(cell, base) if len(cell) < _LONGEST else _BEYOND
+        return _BEYOND if _FAR.match(cell) else -1
     if isinstance(cell, float):
         return int(cell) if cell.is_integer() else -1
     return int(cell)
 
 
-def reals(cells: Sequence[Any]) -> NDArray[np.float64]:
+def reals(cells: Sequence[Any]) -> tuple[NDArray[np.float64], list[int]]:
     """Read numbers, texts among them; −1 where a cell is none.
+
+    Returns
+    -------
+    values : float64[n]
+    long : list of int
+        The places whose number does not fit; their value is −1.
 
     Examples
     --------
-    >>> reals([0.5, "2", "many"]).tolist()
-    [0.5, 2.0, -1.0]
+    >>> values, long = reals([0.5, "2", "many", 10**400])
+    >>> values.tolist(), long
+    ([0.5, 2.0, -1.0, -1.0], [3])
     """
     try:
-        return np.array(cells, np.float64)
+        values = np.array(cells, np.float64)
     except (ValueError, OverflowError):
-        return np.array([_real(cell) for cell in cells], np.float64)
+        values = np.array([_real(cell) for cell in cells], np.float64)
+    long = np.flatnonzero(np.isinf(values)).tolist()
+    values[~np.isfinite(values)] = -1
+    return values, long
 
 
 def _real(cell: Any) -> float:
     try:
         return float(cell)
-    except (ValueError, OverflowError):
+    except ValueError:
         return -1.0
+    except OverflowError:
+        return math.inf

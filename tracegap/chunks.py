@@ -8,13 +8,12 @@ import re
 from collections.abc import Callable, Generator, Iterator, Sized
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
 from tracegap.brackets import SPACE, TOKEN, end_of
 from tracegap.elements import MAX_ELEMENT, NOT_JSON, Elements
 from tracegap.errors import FormatError
 from tracegap.foreign import describe
 from tracegap.passage import NEAR, Passage
+from tracegap.plain import decoded
 from tracegap.problems import Problem, merge, problem
 from tracegap.salvage import mend
 from tracegap.source import Source
@@ -104,7 +103,10 @@ class Walk(Generic[T]):
             passage.at += 1
             yield from self._object()
         if not self._count:
-            raise FormatError(f"{self._source.name}: {describe(beginning, self.header, self._events)}")
+            end = passage.offset if self.truncated else None
+            layers = passage.stream.layers
+            what = describe(beginning, self.header, self._events, end=end, layers=layers, problems=self.problems)
+            raise FormatError(f"{self._source.name}: {what}")
         self._trailing()
         self.size = passage.offset
         if self.truncated:
@@ -130,7 +132,7 @@ class Walk(Generic[T]):
         passage.fill(self._chunk_bytes)
         end = end_of(passage.text, passage.at)
         try:
-            first = msgspec.json.decode(passage.text[passage.at : end]) if end else {}
+            first = decoded(passage.text[passage.at : end]) if end else {}
         except NOT_JSON:
             return False
         return "ph" in first and "traceEvents" not in first
@@ -176,13 +178,13 @@ class Walk(Generic[T]):
             self.raw[key] = value
             return
         try:
-            self.header[key] = msgspec.json.decode(value)
+            self.header[key] = decoded(value)
             self.raw[key] = value
         except NOT_JSON:
             self._note("damaged-header", start)
             mended = mend(value, 0, len(value)) if value.startswith(b"{") else None
             if mended is not None:
-                self.header[key] = msgspec.json.decode(mended.text)
+                self.header[key] = decoded(mended.text)
                 self.raw[key] = mended.text
 
     def _search_events(self, start: int) -> bool:

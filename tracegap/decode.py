@@ -11,7 +11,6 @@ from contextlib import closing, contextmanager
 from itertools import chain, islice
 from typing import Any
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,13 +18,12 @@ from tracegap.blocks import RARE, Block, BlockParser
 from tracegap.chunks import CHUNK_BYTES, Walk
 from tracegap.dialects import Head
 from tracegap.events import ArgType, Argument, Events
+from tracegap.plain import decoded
 from tracegap.problems import Problem, merge, problem
 from tracegap.source import Source
 
 HEAD_EVENTS = 1000
 """What of a file the dialects are shown."""
-
-_objects = msgspec.json.Decoder(list[Any])
 
 
 def read_head(source: Source) -> Head:
@@ -108,7 +106,7 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _dicts(text: bytes) -> list[dict[str, Any]]:
-    return [event for event in _objects.decode(text) if isinstance(event, dict)]
+    return [event for event in decoded(text) if isinstance(event, dict)]
 
 
 _COLUMNS: Mapping[str, type[np.generic]] = {

@@ -9,10 +9,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
-import msgspec
-
 from tracegap.brackets import SPACE, TOKEN, end_of
 from tracegap.passage import NEAR, Passage
+from tracegap.plain import decoded
 from tracegap.problems import Problem, problem
 from tracegap.salvage import mend
 
@@ -279,7 +278,7 @@ class Elements(Generic[T]):
 
 def _is_json(text: bytes) -> bool:
     try:
-        msgspec.json.decode(text)
+        decoded(text)
     except NOT_JSON:
         return False
     return True

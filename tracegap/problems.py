@@ -219,7 +219,7 @@ CATALOGUE: dict[str, Fault] = {
         "Nothing to do.",
     ),
     "long-integer": _info(
-        "Integers of over 64 bits where a number is expected; they count as missing.",
+        "Numbers that do not fit 64 bits, where one that does is expected; they count as missing.",
         "Nothing to do: texts keep such numbers exactly.",
     ),
     # events.py

@@ -7,9 +7,8 @@ where no sense can be made of it. Used on damaged elements only, so it may take 
 import re
 from typing import NamedTuple
 
-import msgspec
-
 from tracegap.brackets import end_of
+from tracegap.plain import decoded
 
 MAX_DEPTH = 200
 """What is nested deeper is left out."""
@@ -63,7 +62,7 @@ def mend(text: bytes, start: int, stop: int) -> Mended | None:
         except UnicodeDecodeError:
             scan.saw("bad-utf8")
             clean = clean.decode("utf-8", "replace").encode()
-        msgspec.json.decode(clean)
+        decoded(clean)
     except (_Hopeless, ValueError, RecursionError):
         return None
     return Mended(clean, scan.at, tuple(scan.codes))

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from io import BufferedReader
@@ -36,13 +36,16 @@ class Stream(Iterator[bytes]):
     ----------
     problems : list of Problem
         Damage of the packing that was survived: a truncated archive, a wrong check sum.
+    layers : list of str
+        What the text is packed in, from outside in: ``zip member trace.json``, ``gzip archive``.
     """
 
     def __init__(self, source: "Source") -> None:
         self.problems: list[Problem] = []
+        self.layers: list[str] = []
         self._name = source.name
         self._file = source._open()
-        self._pieces = source._limited(unpack(self._file, source.name, self.problems))
+        self._pieces = source._limited(unpack(self._file, source.name, self.problems, self.layers))
 
     def __next__(self) -> bytes:
         with _readable(self._name):
@@ -134,11 +137,20 @@ def open_source(path: str | Path, *, max_bytes: int = MAX_BYTES) -> Source:
     with _readable(name):
         mode = Path(name).stat().st_mode
     if stat.S_ISDIR(mode):
-        raise SourceError(f"{name}: is a directory; name one trace, or use `tracegap fleet` for all in it")
+        raise SourceError(f"{name}: is a directory; name one trace in it{_such_as(Path(name))}")
     if not stat.S_ISREG(mode):
         with _readable(name), Path(name).open("rb") as pipe:
             return _spool(pipe, name, max_bytes)
     return Source(name, Path(name), max_bytes)
+
+
+def _such_as(folder: Path) -> str:
+    """Name a trace in a folder, or in the log folder of TensorFlow's and JAX's profilers."""
+    with suppress(OSError):
+        for pattern in ("*.json", "*.json.gz", "plugins/profile/*/*.trace.json.gz"):
+            for found in sorted(folder.glob(pattern))[-1:]:
+                return f", such as {found}"
+    return ""
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from tracegap.errors import FormatError
 from tracegap.events import NO_ARGUMENT, NO_TIME, Argument, Events
 from tracegap.instants import Instants
 from tracegap.kinds import Kind
-from tracegap.problems import Problem, merge
+from tracegap.problems import Problem, Severity, merge
 from tracegap.tables import Flows, Slices, Stages, Steps, Tracks
 from tracegap.tracks import collect
 
@@ -96,7 +96,7 @@ def build(events: Events, marks: Marks, *, dialect: str, step_name: str | None =
     """
     rows = np.flatnonzero((marks.kind != Kind.NONE) & (events.duration >= 0) & (events.start != NO_TIME))
     if not len(rows):
-        raise FormatError("no timed slice: the file holds events, but none with a start and a duration")
+        raise FormatError(_without_slices(events))
     numbering, placed, clock_problems = collect(events, marks, rows.astype(np.int32), step_name=step_name)
     tracks, slices, nest_problems = lanes.place(placed, numbering, events, marks)
     del rows, placed  # a tenth of all memory, of no use any more
@@ -131,3 +131,12 @@ def build(events: Events, marks: Marks, *, dialect: str, step_name: str | None =
             (*events.problems, *marks.problems, *clock_problems, *nest_problems, *flow_problems, *step_problems)
         ),
     )
+
+
+def _without_slices(events: Events) -> str:
+    """Say that there is nothing to analyse, and why if losses explain it."""
+    lost = "".join(
+        f"; {one.code} × {one.count:,}, first {one.example}" for one in events.problems if one.severity is Severity.LOSS
+    )
+    what = f"no timed slice: the file holds events ({len(events):,}), but none with a start and a duration"
+    return f"{what}{lost}; check what wrote the file, or record again"

@@ -51,6 +51,13 @@ def test_a_matrix_product_or_another_size_ends_a_chain_and_a_view_does_not() -> 
     assert [chain.names for chain in result(trace).chains] == [("aten::exp", "aten::neg")]
 
 
+@pytest.mark.parametrize("size", [-(2**63), 2**60, 2**63])
+def test_tensors_that_no_memory_holds_are_no_chain(size: int) -> None:
+    trace = Trace()
+    elementwise(trace.thread(), ["aten::exp", "aten::neg"], 0, **{"Input Dims": [[size]]})
+    assert result(trace).chains == ()
+
+
 def test_parameters_that_an_optimizer_works_on_are_no_chain() -> None:
     trace = Trace()
     main = trace.thread()

@@ -157,6 +157,37 @@ def test_an_end_s_arguments_win_over_its_begin_s(opened: Open) -> None:
     )
 
 
+@pytest.mark.parametrize("number", ["9" * 400, "9" * 5000, "1e400"])
+def test_an_argument_that_fits_no_number_is_its_text(tmp_path: Path, number: str) -> None:
+    text = json.dumps(
+        [x("a", 0, 1, args={"n": 1}), x("b", 2, 3, args={"n": "@", "m": 2**70}), x("c", 4, 5, args={"n": 3})]
+    )
+    path = tmp_path / "trace.json"
+    path.write_text(text.replace('"@"', number), "utf-8")
+    with open_engine(path) as engine:
+        rows = engine.query(
+            "SELECT name, key, int_value, real_value, string_value FROM slice JOIN args USING (arg_set_id) ORDER BY slice.id, args.id"
+        )
+    assert rows.rows == (
+        ("a", "args.n", 1, None, None),
+        ("b", "args.n", None, None, number),
+        ("b", "args.m", None, 2.0**70, None),
+        ("c", "args.n", 3, None, None),
+    )
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "9" * 5000, "1e400", "1e300", '"inf"', '"nan"'])
+def test_thread_times_and_counters_that_fit_no_number_are_none(tmp_path: Path, number: str) -> None:
+    events = [x("a", 0, 1, tts="@", tdur=1), x("b", 2, 3, tts=1, tdur="@"), event("C", 5, "c", args={"v": "@", "w": 2})]
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps(events).replace('"@"', number), "utf-8")
+    with open_engine(path) as engine:
+        times = engine.query("SELECT thread_ts, thread_dur FROM slice").rows
+        values = engine.query("SELECT value FROM counter").rows
+    assert times == ((None, 1_000), (1_000, None))
+    assert values == (((1e300,), (2.0,)) if number == "1e300" else ((2.0,),))
+
+
 def test_thread_times_are_those_of_the_thread_s_clock(opened: Open) -> None:
     engine = opened(
         x("a", 0, 10, tts=3, tdur=2), event("B", 20, "b", tts=7), event("E", 30, "b", tts=11.5), event("i", 40, "p", s="p", tts=9)

@@ -20,6 +20,8 @@ from tracegap.shapes import Priced
 from tracegap.timeline import Timeline
 
 FUSE = "Fuse them into one kernel."
+_MOST_BYTES = 1 << 60
+"""No memory holds so much: the sizes of the tensor are wrong."""
 _SIDE_BY_SIDE = "Optimizer."
 """Annotations in which operators of equal size work on parameters side by side, not one after another."""
 
@@ -116,13 +118,13 @@ def _program(timeline: Timeline, measured: Measured) -> tuple[Rows, NDArray[np.i
 
 
 def _tensor_bytes(about: Priced) -> int | None:
-    """Return the bytes of an elementwise call's result: told, else that of its largest operand."""
+    """Return the bytes of an elementwise call's result: told, else that of its largest operand; None if no memory holds them."""
     if about.family != "elementwise" or about.call is None or about.cost is None or not about.cost.bytes:
         return None
     told = about.call.outputs_size()
-    if told is not None:
-        return told
-    return max((about.call.size(place) or 0 for place in range(len(about.call.shapes))), default=None)
+    if told is None:
+        told = max((about.call.size(place) or 0 for place in range(len(about.call.shapes))), default=0)
+    return told if 0 <= told < _MOST_BYTES else None
 
 
 def _use(timeline: Timeline, measured: Measured, kind: _Kind, rows: list[int], limits: Limits | None) -> ChainUse:

@@ -4,6 +4,8 @@ In: a `Source` and its `Import`. Out: rows for the tables ``args``, ``slice`` (`
 ``counter``. Equal argument sets share one number; the arguments of an end event are merged into its slice's and win.
 """
 
+import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +24,8 @@ _Leaf = tuple[str, str, Any]
 
 _OF_A_THREAD = (THREAD, SPILLED)
 _INT64 = range(-(2**63), 2**63)
+_LONGEST_US = 4e15
+"""The difference of two thread times up to this fits 64 bits of nanoseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +139,18 @@ def _number_of(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        return float(value)
-    except ValueError:
+        number = float(value)
+    except (ValueError, OverflowError):
         return None
+    return number if math.isfinite(number) else None
 
 
 def _nanoseconds(value: Any) -> int | None:
     """Turn microseconds into ns, half away from zero as Perfetto rounds thread times."""
     number = _number_of(value)
-    return None if number is None else int(abs(number) * 1000 + 0.5) * (1 if number >= 0 else -1)
+    if number is None or abs(number) > _LONGEST_US:
+        return None
+    return int(abs(number) * 1000 + 0.5) * (1 if number >= 0 else -1)
 
 
 def _flatten(arguments: Mapping[str, Any]) -> dict[str, _Leaf]:
@@ -178,11 +185,11 @@ def _leaves(name: str, value: Any) -> Iterator[tuple[str, _Leaf]]:
 
 
 def _type_of(value: Any) -> str:
-    """Return what ``args.value_type`` says; integers beyond int64 are reals."""
+    """Return what ``args.value_type`` says; integers beyond int64 are reals, and texts where no float holds them."""
     if isinstance(value, bool):
         return "bool"
     if isinstance(value, int):
-        return "int" if value in _INT64 else "real"
+        return "int" if value in _INT64 else "real" if abs(value) <= sys.float_info.max else "string"
     return "real" if isinstance(value, float) else "string"
 
 
