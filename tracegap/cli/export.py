@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from tracegap.cli import options
-from tracegap.cli.output import apart, created, say, say_shift, status
+from tracegap.cli.output import apart, created, say, say_written, status
 from tracegap.errors import UsageError
 
 NAME = "export"
@@ -70,9 +70,7 @@ def run(
         )
     if done is None:
         return
-    say_shift(done.shift_us)
-    for key in done.left_out:
-        say(f"the header's {key!r} is too long and was left out")
+    say_written(done)
     say(f"{output}: the critical path of {duration(done.wall_ns)} is in process {done.process}, tracegap")
 
 

@@ -6,12 +6,15 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from tracegap.errors import UsageError
 from tracegap.renderers import by_suffix, renderer
 from tracegap.renderers.names import printable
 from tracegap.report import Report
+
+if TYPE_CHECKING:
+    from tracegap.overlay import Annotated
 
 
 def chosen(format: str | None, output: Path | None) -> str:
@@ -157,7 +160,7 @@ def status(text: str) -> Iterator[None]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield
         return
-    print(f"\r{text} …", end="", file=sys.stderr, flush=True)
+    print(f"\r{printable(text)} …", end="", file=sys.stderr, flush=True)
     try:
         yield
     finally:
@@ -169,7 +172,9 @@ def say(text: str) -> None:
     print(f"tracegap: {printable(text)}", file=sys.stderr)
 
 
-def say_shift(shift_us: int) -> None:
-    """Say by how much the times of a written trace differ from those of the trace, if they do."""
-    if shift_us:
-        say(f"all times are {shift_us} µs less than in the trace, so that Perfetto can hold them exactly")
+def say_written(done: "Annotated") -> None:
+    """Say what of a written trace differs from the trace it was made of."""
+    if done.shift_us:
+        say(f"all times are {done.shift_us} µs less than in the trace, so that Perfetto can hold them exactly")
+    for key in done.left_out:
+        say(f"the header's {key!r} is too long and was left out")
