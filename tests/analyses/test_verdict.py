@@ -1,5 +1,7 @@
 """What the verdict says, and what it keeps quiet about."""
 
+import json
+
 import pytest
 
 from tests.conftest import SAMPLES
@@ -336,3 +338,22 @@ def test_each_analysis_has_a_name_a_title_and_a_page() -> None:
         assert analysis.NAME
         assert analysis.TITLE
         assert "**How it is computed.**" in (analysis.__doc__ or "")
+
+
+def _largest_work(name: str) -> Finding:
+    verdict = pipeline.analyze(SAMPLES / name).verdict
+    assert verdict is not None
+    return next(one for one in verdict.findings if one.code == "largest-work")
+
+
+def test_a_payoff_that_other_threads_may_bound_says_up_to_how_long() -> None:
+    text = "500 ms (−37.5 %), 700 ms if other threads feed it: begin there"
+    assert text in _largest_work("toy_fused.json").text
+    assert "feed" not in _largest_work("toy_sequential.json").text
+
+
+def test_a_finding_names_the_event_to_look_at() -> None:
+    events = json.loads((SAMPLES / "toy_sequential.json").read_text())["traceEvents"]
+    found = _largest_work("toy_sequential.json")
+    assert found.event is not None
+    assert unmarked(found.text).startswith(f"{events[found.event]['name']} is the largest piece")

@@ -14,7 +14,8 @@ class Candidate:
     ``lead`` says the cost, ``without`` what the replay changed, ``action`` what to do;
     ``change`` is what the replay changes, and ``saving`` the payoff where that needs no replay. ``holds`` is how long a device was
     idle for the same reason, and at all: it is held up for what the replay saves between the two. ``where`` ends the lead.
-    ``row`` is the slice to look at first, where it is not the longest on the path that the finding owns.
+    ``caveat`` follows the payoff. ``row`` is the slice to look at first, where it is not the longest on the path that the finding
+    owns.
     """
 
     code: str
@@ -28,6 +29,7 @@ class Candidate:
     saving: int | None = None
     holds: tuple[int, int] | None = None
     where: str = ""
+    caveat: str = ""
     row: int = -1
 
     def finding(self, wall: int, saved: int | None, event: int | None) -> Finding:
@@ -39,7 +41,9 @@ class Candidate:
             cost = min(cost, max(least, min(saving or 0, most)))
             lead = f"{lead} {share_of(cost, wall)}{self.where}"
         if saving is not None:
-            payoff = f"; {self.without} the window takes {duration(wall - saving)} (−{ratio(saving / wall)})"
+            payoff = (
+                f"; {self.without} the window takes {duration(wall - saving)} (−{ratio(saving / wall)}){self.caveat}"
+            )
         return Finding(
             code=self.code,
             title=self.title,

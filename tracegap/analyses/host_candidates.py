@@ -11,14 +11,16 @@ from tracegap.analyses import host_causes
 from tracegap.analyses.candidate import Candidate, share_of
 from tracegap.analyses.contract import Model
 from tracegap.analyses.ledger import Ledger
-from tracegap.analyses.payoff import Halved
 from tracegap.analyses.serialisation import Serialisation
 from tracegap.analyses.steps import Steps
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.report import named
+from tracegap.scenarios.answer import ask
+from tracegap.scenarios.changes import Changes
 from tracegap.segments import Segments
 from tracegap.stagetimes import OUTSIDE
+from tracegap.units import duration
 
 LARGE = 0.2
 """Share of the path from which one piece of host work is worth naming."""
@@ -71,15 +73,19 @@ def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Can
     name = int(names[at])
     if name < 0:
         return
+    about = model.timeline.names[name]
+    answer = ask(model.dag, Changes(scale=((about, 0.5),)))
+    most = answer.ordered
     yield Candidate(
         code="largest-work",
         title="The largest piece of work",
         cost=int(total[at]),
-        lead=f"{named(model.timeline.names[name])} is the largest piece of the critical path, {share_of(int(total[at]), wall)}",
+        lead=f"{named(about)} is the largest piece of the critical path, {share_of(int(total[at]), wall)}",
         without="twice as fast,",
+        caveat=f", {duration(most.wall_ns)} if other threads feed it" if most is not None else "",
         action="begin there",
         evidence="work on the path by name",
-        change=Halved(name),
+        saving=wall - answer.replayed_wall_ns,
         row=_longest_of(path, works & (slices.name[path.slice] == name)),
     )
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import change, intervals, schedule, segments
+from tracegap import intervals, schedule, segments
 from tracegap.analyses.ledger import DISPATCH
 from tracegap.charges import Charge
 from tracegap.dag import Dag
@@ -33,14 +33,7 @@ class NoSync:
     """Blocking calls that do not wait: their edges are removed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Halved:
-    """Slices of a name, and all they hold and launched, in half the time."""
-
-    name: int
-
-
-Change = Gone | NoSync | Halved
+Change = Gone | NoSync
 
 
 class Pricing:
@@ -77,9 +70,6 @@ class Pricing:
                 weight = schedule.weights(dag.graph, dag.binding)
                 weight[dag.cause == Cause.SYNC] = schedule.NEVER
                 return weight
-            case Halved():
-                marks = (dag.timeline.slices.name == one.name).astype(np.uint32)
-                return change.shortened(dag, change.spread(dag.timeline, marks) != 0, 0.5)
 
 
 def _without(dag: Dag, gone: Gone, lag_charge: NDArray[np.uint8], delay_charge: NDArray[np.uint8]) -> NDArray[np.int64]:
