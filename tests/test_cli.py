@@ -94,21 +94,6 @@ def test_analyze_as_json_is_valid_and_knows_its_command(run: Run, trace: Path) -
     assert document["overhead"]["host"]["overhead_ns"] == 90_000
 
 
-def test_info_as_json_is_valid(run: Run, trace: Path) -> None:
-    document = json.loads(run("info", trace, "--json").out)
-    schema = json.loads(files("tracegap").joinpath("schema/info.json").read_text("utf-8"))
-    Draft202012Validator(schema).validate(document)
-    assert document["kinds"][0] == {"kind": "op", "slices": 4, "self_ns": 120_000}
-    assert document["steps"] == {"count": 2, "cut": 0, "first": 1, "last": 2}
-
-
-def test_info_tells_tracks_kinds_and_categories(run: Run, trace: Path) -> None:
-    done = run("info", trace)
-    assert done.code == 0
-    assert "cpu_op" in done.out
-    assert "user_annotation" in done.out
-
-
 @pytest.mark.parametrize(
     ("suffix", "start"),
     [(".md", "**"), (".json", '{\n  "schema"'), (".html", "<!doctype html>"), (".txt", "tracegap "), ("", "tracegap ")],

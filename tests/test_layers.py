@@ -11,9 +11,9 @@ PACKAGE = Path(__file__).parent.parent / "tracegap"
 # A stage may import what stands before it, never what stands after. (`decode` shows the dialects the head of a file.)
 STAGES = (
     *("unpack", "source", "passage", "elements", "chunks"),
-    *("events", "decimals", "blocks", "dialects", "decode"),
+    *("events", "decimals", "blocks", "dialects", "decode", "census"),
     *("tracks", "tables", "lanes", "arrows", "links", "stepping", "instants", "timeline", "extent", "loading"),
-    *("dag", "analyses", "facts", "overlay", "replaying", "exporting", "pipeline", "sql", "cli"),
+    *("dag", "analyses", "facts", "contents", "overlay", "replaying", "exporting", "pipeline", "sql", "cli"),
 )
 
 # Words and values that any stage may use; they know no stage.

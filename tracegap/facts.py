@@ -1,6 +1,6 @@
 """What a report says of the trace itself: where it is from, what is in it, and the few words of the headline.
 
-In: a `Timeline` and a `Window`. Out: the keys ``tool``, ``trace`` and ``window`` of the JSON report, and the sections of the inventory.
+In: a `Timeline` and a `Window`. Out: the keys ``tool``, ``trace`` and ``window`` of the JSON report.
 """
 
 import shlex
@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 import tracegap
-from tracegap.kinds import Kind, Role
-from tracegap.report import Column, Section, Table
+from tracegap.kinds import Role
 from tracegap.timeline import Timeline, Window
-from tracegap.units import Unit, count, duration
+from tracegap.units import count, duration
 
 
 def trace_facts(timeline: Timeline) -> dict[str, Any]:
@@ -27,7 +26,7 @@ def trace_facts(timeline: Timeline) -> dict[str, Any]:
         "origin_ns": timeline.origin,
         "duration_ns": timeline.end - timeline.start,
         "devices": [{"device": device.label, "name": device.name or None} for device in timeline.devices],
-        "tracks": _tracks(timeline),
+        "tracks": tracks(timeline),
     }
 
 
@@ -58,74 +57,21 @@ def headline(timeline: Timeline, window: Window) -> tuple[str, ...]:
     return (_machine(timeline), extent, sizes)
 
 
-def contents(timeline: Timeline) -> dict[str, Any]:
-    """Return ``kinds``, ``categories`` and ``steps`` of the JSON inventory."""
-    return {
-        "kinds": [
-            {"kind": name, "slices": number, "self_ns": time} for name, number, time in _rows(_by_kind(timeline))
-        ],
-        "categories": [
-            {"category": name, "slices": number, "self_ns": time}
-            for name, number, time in _rows(_by_category(timeline))
-        ],
-        "steps": {
-            "count": len(timeline.steps),
-            "cut": int(timeline.steps.cut.sum()),
-            "first": int(timeline.steps.number.min()) if len(timeline.steps) else None,
-            "last": int(timeline.steps.number.max()) if len(timeline.steps) else None,
-        },
-    }
-
-
-def _rows(table: Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.values for column in table.columns), strict=True))
-
-
-def inventory(timeline: Timeline) -> tuple[Section, ...]:
-    """Return the contents of a trace as sections: its tracks, its slices by kind and by category."""
-    slices = timeline.slices
-    extents = [int(slices.end[part].max() - slices.start[part].min()) for part in _parts(timeline)]
-    facts = _tracks(timeline)
-    tracks = Table(
-        "Tracks",
-        (
-            Column("", Unit.TEXT, tuple(track["name"] for track in facts)),
-            Column("role", Unit.TEXT, tuple(track["role"] for track in facts)),
-            Column("device", Unit.TEXT, tuple(track["device"] for track in facts)),
-            Column("slices", Unit.COUNT, tuple(track["slices"] for track in facts)),
-            Column("extent", Unit.NANOSECONDS, tuple(extents)),
-        ),
-        brief=20,
-    )
-    return (
-        Section("tracks", "Tracks", tables=(tracks,)),
-        Section("kinds", "What the slices are", tables=(_by_kind(timeline), _by_category(timeline))),
-    )
-
-
-def _parts(timeline: Timeline) -> list[slice]:
-    tracks = timeline.tracks
-    return [
-        slice(first, last)
-        for first, last in zip(tracks.first.tolist(), tracks.last.tolist(), strict=True)
-        if last > first
-    ]
-
-
-def _tracks(timeline: Timeline) -> list[dict[str, Any]]:
-    tracks = timeline.tracks
+def tracks(timeline: Timeline) -> list[dict[str, Any]]:
+    """Return ``trace.tracks`` of the JSON report: those with slices."""
+    every = timeline.tracks
     out = []
-    for row in np.flatnonzero(tracks.last > tracks.first).tolist():
-        device, process = int(tracks.device[row]), int(tracks.process[row])
+    for row in np.flatnonzero(every.last > every.first).tolist():
+        device, process = int(every.device[row]), int(every.process[row])
         out.append(
             {
                 "track": row,
-                "name": tracks.label[row],
-                "role": Role(int(tracks.role[row])).name.lower(),
-                "ordered": bool(tracks.ordered[row]),
+                "name": every.label[row],
+                "role": Role(int(every.role[row])).name.lower(),
+                "ordered": bool(every.ordered[row]),
                 "device": timeline.devices[device].label if device >= 0 else None,
                 "process": timeline.processes[process] if 0 <= process < len(timeline.processes) else None,
-                "slices": int(tracks.last[row] - tracks.first[row]),
+                "slices": int(every.last[row] - every.first[row]),
             }
         )
     return out
@@ -142,46 +88,6 @@ def _machine(timeline: Timeline) -> str:
         return f"{producer} on {', '.join(labels) if len(labels) <= 2 else f'{len(labels)} devices'}"
     told = [name if number == 1 else f"{number} × {name}" for name, number in names.most_common(2)]
     return f"{producer} on {', '.join(told)}{' and others' if len(names) > 2 else ''}"
-
-
-def _by_kind(timeline: Timeline) -> Table:
-    slices = timeline.slices
-    numbers = np.bincount(slices.kind, minlength=256)
-    times = _sums(slices.kind, slices.self_time, 256)
-    kinds = [kind for kind in Kind if numbers[kind]]
-    return Table(
-        "Slices by kind",
-        (
-            Column("", Unit.TEXT, tuple(kind.name.lower() for kind in kinds)),
-            Column("slices", Unit.COUNT, tuple(int(numbers[kind]) for kind in kinds)),
-            Column("self time", Unit.NANOSECONDS, tuple(int(times[kind]) for kind in kinds)),
-        ),
-        brief=20,
-    )
-
-
-def _by_category(timeline: Timeline) -> Table:
-    slices = timeline.slices
-    ids, place = np.unique(slices.category, return_inverse=True)
-    numbers = np.bincount(place, minlength=len(ids))
-    times = _sums(place, slices.self_time, len(ids))
-    order = np.argsort(-numbers, kind="stable").tolist()
-    return Table(
-        "Slices by category",
-        (
-            Column("", Unit.TEXT, tuple(timeline.names[ids[row]] if ids[row] >= 0 else "(none)" for row in order)),
-            Column("slices", Unit.COUNT, tuple(int(numbers[row]) for row in order)),
-            Column("self time", Unit.NANOSECONDS, tuple(int(times[row]) for row in order)),
-        ),
-        brief=20,
-    )
-
-
-def _sums(groups: np.ndarray, values: np.ndarray, number: int) -> np.ndarray:
-    """Add int64 `values` by group, exactly: ``bincount`` with weights would go through float64."""
-    out = np.zeros(number, np.int64)
-    np.add.at(out, groups, values)
-    return out
 
 
 def reproduce(command: tuple[str, ...], file: Mapping[str, object]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from tracegap import dataedges, decode, dialects, events
+from tracegap import census, dataedges, decode, dialects, events
 from tracegap.errors import FormatError
 from tracegap.events import Events
 from tracegap.source import MAX_BYTES, Source, open_source
@@ -63,7 +63,10 @@ def read(source: Source, *, dialect: str | None, step_name: str | None, strict: 
     """Return a trace's events, paired, and its timeline; as `load`."""
     head = decode.read_head(source)
     spoken = dialects.detect(head, name=dialect)
-    paired = events.pair(events.without_drawn(decode.decode(source, spoken.ARGS)))
+    decoded = decode.decode(source, spoken.ARGS)
+    counted = census.take(decoded)
+    paired = events.pair(events.without_drawn(decoded))
+    del decoded
     try:
         timeline = build(paired, spoken.mark(paired), dialect=spoken.NAME, step_name=step_name)
     except FormatError as error:
@@ -71,4 +74,4 @@ def read(source: Source, *, dialect: str | None, step_name: str | None, strict: 
     if strict:
         refuse(source.name, timeline.problems)
     file = {"source": source.name, "sha256": source.sha256, "bytes": source.packed_size, "events": len(paired)}
-    return paired, replace(timeline, file=file)
+    return paired, replace(timeline, file=file, census=counted)

@@ -8,7 +8,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracegap import analyses, dag, facts
+from tracegap import analyses, contents, dag, facts
 from tracegap.analyses import Model, utilisation
 from tracegap.errors import UsageError
 from tracegap.exporting import export
@@ -108,7 +108,7 @@ def analyze(
 
 
 def inventory(trace: str | Path | Timeline, *, command: Sequence[str] = ()) -> Report:
-    """Say what is in a trace: tracks, kinds, categories, problems; no analysis is run."""
+    """Say what is in a trace: header, steps, devices, tracks, slices, events, problems; no analysis is run."""
     timeline = trace if isinstance(trace, Timeline) else load(trace)
     window = choose_window(timeline)
     return Report(
@@ -116,8 +116,8 @@ def inventory(trace: str | Path | Timeline, *, command: Sequence[str] = ()) -> R
         trace=facts.trace_facts(timeline),
         window=facts.window_facts(window),
         problems=timeline.problems,
-        results=facts.contents(timeline),
-        sections=facts.inventory(timeline),
+        results=contents.keys(timeline),
+        sections=contents.sections(timeline),
         verdict=None,
         command=facts.reproduce(tuple(command), timeline.file),
         headline=facts.headline(timeline, window),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tracegap import instants, lanes, links, stepping
+from tracegap.census import Census
 from tracegap.dialects import Device, Marks
 from tracegap.errors import FormatError
 from tracegap.events import NO_ARGUMENT, NO_TIME, Argument, Events
@@ -45,7 +46,8 @@ class Timeline:
 
     ``args`` are columns over event rows: look them up by ``timeline.arg("stream").at(timeline.slices.event)``.
     ``provider`` is int32[n slices] of ids into `names`, or None where the dialect knows no providers.
-    ``file`` says what was read, where that is known, with the keys of the report's ``trace``: source, sha256, bytes, events.
+    ``file`` says what was read, where that is known, with the keys of the report's ``trace``: source, sha256, bytes, events;
+    ``census`` what the file holds.
     """
 
     slices: Slices
@@ -69,6 +71,7 @@ class Timeline:
     problems: tuple[Problem, ...] = ()
     file: Mapping[str, object] = field(default_factory=dict)
     instants: Instants = field(default_factory=instants.none)
+    census: Census | None = None
 
     def arg(self, name: str) -> Argument:
         """Return an argument by its name in the file; one that no event has is empty."""

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from tracegap.cli import options
-from tracegap.cli.output import apart, emit, status
+from tracegap.cli.output import apart, chosen, emit, status
 
 NAME = "info"
 
@@ -21,12 +21,13 @@ def run(
     dialect: options.Dialect = None,
     max_bytes: options.MaxBytes = None,
 ) -> None:
-    """Show what is in a trace: producer, tracks, kinds of slices, problems and their remedies."""
+    """Show what is in a trace: header, steps, devices, tracks, slices, events, problems and their remedies."""
     apart(output, trace)
+    format = "json" if json else chosen(None, output)
     limit = options.size(max_bytes)
     from tracegap import pipeline
 
     with status(f"reading {trace}"):
         timeline = pipeline.load(trace, dialect=dialect, step_name=step_name, strict=strict, max_bytes=limit)
         report = pipeline.inventory(timeline, command=("tracegap", *context.obj))
-    emit(report, "json" if json else "text", output)
+    emit(report, format, output)

@@ -243,7 +243,9 @@ def _problems(report: Report, width: int, margin: int) -> list[Line]:
 
 
 def _told(one: Problem, width: int) -> list[str]:
-    out = [*_wrap(f"{count(one.count)} × {one.code}: {one.message}", width), *_wrap(f"  {one.remedy}", width, hang=2)]
+    mark = "loss: " if one.severity is Severity.LOSS else ""
+    told = f"{mark}{count(one.count)} × {one.code}: {one.message}"
+    out = [*_wrap(told, width), *_wrap(f"  {one.remedy}", width, hang=2)]
     return [*out, *_wrap(f"  first: {one.example}", width, hang=2)] if one.example else out
 
 
