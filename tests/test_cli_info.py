@@ -102,9 +102,9 @@ TEXT = """\
 
   TRACKS  Tracks, where slices happen
 
-    track     role    device  slices  from first to last  process
-    thread 1  host                 4            210.0 µs  trainer
-    stream 7  device  GPU 0        1             50.0 µs  0
+    track     role    device  slices  from first to last
+    thread 1  host                 4            210.0 µs
+    stream 7  device  GPU 0        1             50.0 µs
 
   KINDS  What the slices are
 
@@ -218,6 +218,13 @@ def test_a_trace_without_steps_says_how_to_mark_them(said: Said, tmp_path: Path)
     assert "--step-name says which slices are steps" in said.text(path)
     told = said.text(path, "--step-name", "mm")
     assert "1 step on thread 1, number 0: 60.0 µs." in told
+
+
+def test_tracks_of_one_name_are_told_apart_by_their_process(said: Said, tmp_path: Path) -> None:
+    events = [EVENTS[0], *({**EVENTS[3], "pid": pid} for pid in (1, 2))]
+    lines = [" ".join(line.split()) for line in said.text(written(tmp_path / "a.json", events)).splitlines()]
+    assert "thread 1 host 1 60.00 µs trainer" in lines
+    assert "thread 1 host 1 60.00 µs 2" in lines
 
 
 def test_names_of_the_file_reach_a_terminal_as_text(said: Said, tmp_path: Path) -> None:

@@ -140,12 +140,12 @@ def _devices(timeline: Timeline) -> Table:
 def _tracks(timeline: Timeline) -> Table:
     slices, tracks = timeline.slices, timeline.tracks
     told = facts.tracks(timeline)
-    several = len({track["process"] for track in told}) > 1
+    alike = len({track["name"] for track in told}) < len(told)  # only then is it worth the width
     rows = []
     for track in told:
         part = slice(int(tracks.first[track["track"]]), int(tracks.last[track["track"]]))
         extent = int(slices.end[part].max() - slices.start[part].min())
-        process = track["process"] if several else None
+        process = track["process"] if alike else None
         rows.append((track["name"], track["role"], track["device"], track["slices"], extent, process))
     columns = (("track", Unit.TEXT), ("role", Unit.TEXT), ("device", Unit.TEXT), ("slices", Unit.COUNT))
     return Table("", _columns(*columns, ("from first to last", Unit.NANOSECONDS), ("process", Unit.TEXT), rows=rows))
