@@ -1,4 +1,4 @@
--- Which device kernels take the most time, and how short is the median one?
+-- Which device kernels of a PyTorch trace take the most time, and how short is the median one?
 WITH ranked AS (
     SELECT
         name, dur, row_number() OVER (PARTITION BY name ORDER BY dur) AS place, count(*) OVER (PARTITION BY name) AS calls

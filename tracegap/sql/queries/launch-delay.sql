@@ -1,4 +1,4 @@
--- How long does a kernel wait after the call that launched it, by the file's arrows (flows)?
+-- How long does a kernel of a PyTorch trace wait after the call that launched it, by the file's arrows (flows)?
 SELECT
     i.name AS kernel, count(*) AS launches, min(i.ts - o.ts) AS shortest_ns, CAST(avg(i.ts - o.ts) AS INT) AS mean_ns,
     max(i.ts - o.ts) AS longest_ns

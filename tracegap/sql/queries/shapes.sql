@@ -1,4 +1,4 @@
--- With which input shapes are operators called, and what does each shape cost?
+-- With which input shapes are operators called (PyTorch with record_shapes), and what does each shape cost?
 SELECT
     s.name,
     coalesce(extract_arg(arg_set_id, 'args.Input Dims[0][0]'), '') || '×' ||
