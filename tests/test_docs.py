@@ -41,6 +41,14 @@ def _says(path: Path, text: str) -> bool:
     return path.exists() and path.read_text("utf-8") == text
 
 
+def test_the_help_names_every_section() -> None:
+    row = re.search(
+        r"^\| `--section NAME` \| (.*) \|$", (ROOT / "docs/reference/cli.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert row is not None
+    assert re.findall(r"[a-z_]+(?=[,.])", row[1].partition(":")[2]) == [analysis.NAME for analysis in analyses.ANALYSES]
+
+
 def test_no_page_of_an_analysis_is_left_over() -> None:
     assert {path.stem for path in (ROOT / "docs/reference/analyses").glob("*.md")} == {"README"} | {
         analysis.NAME for analysis in analyses.ANALYSES

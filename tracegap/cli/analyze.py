@@ -31,7 +31,13 @@ def run(
     peak_bandwidth: options.PeakBandwidth = None,
     counters: options.Counters = None,
     section: Annotated[
-        list[str] | None, typer.Option("--section", metavar="NAME", help="Only this section, in full; repeatable.")
+        list[str] | None,
+        typer.Option(
+            "--section",
+            metavar="NAME",
+            help="Only this section, in full; repeatable: steps, stages, gaps, serialisation, critical_path, utilisation, memory, "
+            "overhead.",
+        ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Everything, not one screen.")] = False,
     strict: options.Strict = False,
