@@ -187,7 +187,8 @@ def json_keys() -> str:
         if not (folder / name).exists():
             continue
         schema = json.loads((folder / name).read_text("utf-8"))
-        out += [f"## tracegap {command} --format json", "", schema.get("description", ""), ""]
+        option = "--json" if command == "info" else "--format json"
+        out += [f"## tracegap {command} {option}", "", schema.get("description", ""), ""]
         out += [f"The schema is `tracegap/schema/{name}` in the package. Keys marked with ? may be absent.", ""]
         out += ["| key | type |", "|---|---|"]
         out += [f"| `{path}` | {_cell(kind)} |" for path, kind in _keys(schema, schema, "", optional=False)]
