@@ -52,7 +52,7 @@ PLAIN = {
         _plain(
             "exposed-communication",
             "Exposed communication",
-            "No computing hides communication for",
+            "Communication that no computing hides is on the critical path for",
             "overlap it, or send less",
             without="hidden,",
             change=Gone((Charge.COMMUNICATION,)),
@@ -60,7 +60,7 @@ PLAIN = {
         _plain(
             "exposed-copies",
             "Exposed copies",
-            "Nothing hides copies for",
+            "Copies that nothing hides are on the critical path for",
             "copy ahead of time, from pinned memory",
             without="hidden,",
             change=Gone((Charge.COPY,)),
