@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -88,6 +89,10 @@ def test_the_shell_answers_one_query_after_the_other(trace: Path) -> None:
         (["{trace}", "-f", "{trace}.sql"], "cannot be read: No such file or directory"),
         (["{trace}", "SELECT 1", "--engine", "duckdb"], "choose one of embedded, perfetto"),
         (["{trace}", "SELECT 1", "--engine", "perfetto", "--trace-processor", "/nowhere/shell"], "there is no such file"),
+        (["{trace}", "--interactive", "--named", "steps"], "leave out the other SQL"),
+        (["-", "--interactive"], "trace and SQL cannot both come from stdin"),
+        (["--list", "--format", "json"], "leave out --format"),
+        (["{trace}", "/* nothing */;"], "the SQL has no statement"),
         (["-"], "trace and SQL cannot both come from stdin"),
         ([], "name a trace to query"),
     ],
@@ -98,6 +103,34 @@ def test_an_error_is_one_line_and_exit_code_2(words: list[str], text: str, trace
     assert text in done.stderr
     assert done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_the_shell_takes_a_statement_whole(trace: Path) -> None:
+    done = query(
+        trace, "--interactive", stdin="SELECT 'a;\nb' AS one; -- done\nSELECT ';' AS two, -- not ;\n3\nAS three"
+    )
+    assert done.returncode == 0
+    assert done.stdout == "one\n-----\na;\\nb\ntwo  three\n---  -----\n;        3\n"
+
+
+def test_the_shell_survives_what_its_streams_cannot_hold(trace: Path) -> None:
+    command = [sys.executable, "-m", "tracegap", "query", str(trace), "--interactive"]
+    typed = b"SELECT '\xff';\nSELECT char(233) AS e;\n"
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, input=typed, capture_output=True, env=environment, check=False)
+    assert (done.returncode, done.stdout) == (0, b"e\n-\n?\n")
+    assert b"the SQL is not UTF-8 at its character 9\n" in done.stderr
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs pipes that have a name")
+def test_standard_output_may_be_named(trace: Path) -> None:
+    done = query(trace, SQL, "-o", "/dev/stdout", "--format", "csv")
+    assert (done.returncode, done.stdout) == (0, "name,dur,category\na|b,3000,op\nc,2500,op\n")
+
+
+@pytest.mark.parametrize("seconds", ["inf", "1e300"])
+def test_a_time_limit_may_be_beyond_all_clocks(seconds: str, trace: Path) -> None:
+    assert query(trace, "SELECT 1 AS one", "--time-limit", seconds, "--format", "csv").stdout == "one\n1\n"
 
 
 def test_a_time_limit_ends_a_query(trace: Path) -> None:

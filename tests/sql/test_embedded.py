@@ -1,6 +1,7 @@
 """The embedded engine on traces small enough to see the answer."""
 
 import json
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,7 @@ import pytest
 
 from tracegap.errors import FormatError, UsageError
 from tracegap.pipeline import analyze
-from tracegap.sql import Engine, open_engine
+from tracegap.sql import Engine, guard, open_engine
 from tracegap.sql.named import named_queries
 
 Open = Callable[..., Engine]
@@ -305,6 +306,12 @@ def test_a_function_reads_the_trace(opened: Open) -> None:
         "BEGIN",
         "SAVEPOINT s",
         "DETACH main",
+        "CREATE TEMP TABLE slice AS SELECT 5 AS id",
+        "CREATE TEMP VIEW ARGS AS SELECT 1",
+        "CREATE TABLE __args_by_set (x)",
+        "CREATE TABLE t AS SELECT 1 AS x; CREATE INDEX __slice_by_parent_id ON t (x)",
+        "CREATE PERFETTO FUNCTION like(a STRING, b STRING) RETURNS BOOL AS SELECT 1",
+        "CREATE PERFETTO FUNCTION ancestor_slice(a LONG) RETURNS TABLE(id LONG) AS SELECT 1 AS id",
     ],
 )
 def test_queries_that_would_change_something_are_refused(sql: str, opened: Open, tmp_path: Path) -> None:
@@ -313,7 +320,8 @@ def test_queries_that_would_change_something_are_refused(sql: str, opened: Open,
     with pytest.raises(UsageError) as refusal:
         engine.query(sql)
     assert "\n" not in str(refusal.value)
-    assert engine.query("SELECT name, dur FROM slice").rows == (("a", 10_000),)
+    assert engine.query("SELECT name, dur FROM slice WHERE name LIKE 'a%'").rows == (("a", 10_000),)
+    assert engine.query("SELECT * FROM args").rows == engine.query("SELECT * FROM ancestor_slice(0)").rows == ()
     assert sorted(tmp_path.iterdir()) == files
 
 
@@ -338,6 +346,33 @@ def test_a_function_without_end_is_stopped(opened: Open) -> None:
     engine.query("CREATE PERFETTO FUNCTION f(v LONG) RETURNS LONG AS SELECT f($v + 1)")
     with pytest.raises(UsageError, match="calls itself without end"):
         engine.query("SELECT f(1)")
+
+
+def test_an_answer_that_memory_should_not_hold_is_refused(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = opened(x("a", 0, 10))
+    engine.query("CREATE TABLE t AS VALUES ('aaa'), (x'000000')")
+    monkeypatch.setattr(guard, "MAX_LENGTH", 6)
+    assert len(engine.query("SELECT * FROM t")) == 2
+    with pytest.raises(UsageError, match="more than 6 characters; add a LIMIT"):
+        engine.query("SELECT *, 'a' FROM t")
+    monkeypatch.setattr(guard, "MAX_ROWS", 1)
+    with pytest.raises(UsageError, match="more than 1 rows; add a LIMIT") as refusal:
+        engine.query("SELECT * FROM t")
+    engine.query("DROP TABLE t")  # nothing still reads it, though the error is kept
+    assert refusal.tb is not None
+
+
+def test_macros_that_grow_beyond_all_bounds_are_refused(opened: Open) -> None:
+    twice = "CREATE PERFETTO MACRO twice(x Expr) RETURNS Expr AS $x + $x; SELECT "
+    with pytest.raises(UsageError, match="more than 1,000,000 words with its macros in place"):
+        opened(x("a", 0, 10)).query(twice + "twice!(" * 40 + "1" + ")" * 40)
+
+
+def test_a_quote_that_is_left_open_is_found_at_once(opened: Open) -> None:
+    begin = time.monotonic()
+    with pytest.raises(UsageError, match=r"has a \[ without its other half"):
+        opened(x("a", 0, 10)).query("[" * 1_000_000)
+    assert time.monotonic() - begin < 10
 
 
 def test_a_value_beyond_all_bounds_is_refused(opened: Open) -> None:
@@ -371,6 +406,19 @@ def test_a_value_beyond_all_bounds_is_refused(opened: Open) -> None:
             "m! is given 1 values: write m!(a, b)",
         ),
         ("CREATE PERFETTO TABLE t", "has no AS"),
+        ("SELECT '\udcff'", "the SQL is not UTF-8 at its character 9"),
+        ("SELECT 1\0", "the SQL has a NUL character"),
+        ("SELECT * FROM ancestor_slice(1) AS", "ancestor_slice(…) AS has no name behind it"),
+        ("SELECT * FROM " + "ancestor_slice(" * 2000 + "1" + ")" * 2000, "nests too deep"),
+        ("CREATE PERFETTO MACRO m(a Expr,, b Expr) RETURNS Expr AS $a", "a parameter without a name"),
+        (
+            f"CREATE PERFETTO FUNCTION f({', '.join(f'a{n} LONG' for n in range(200))}) RETURNS LONG AS SELECT 1",
+            "too many",
+        ),
+        ('SELECT * FROM "a("', "no such table: a(; there are args,"),
+        ("SELECT $x", "the query has a parameter, such as ? or $x"),
+        ("SELECT time_from_s('x')", "a function of the query failed"),
+        ("SELECT percentile('x', 50)", "a function of the query failed"),
         ("SELECT * FROM sched", "no such table: sched; there are args, counter,"),
     ],
 )
@@ -379,6 +427,66 @@ def test_a_wrong_query_is_explained_in_one_line(sql: str, text: str, opened: Ope
         opened(x("a", 0, 10)).query(sql)
     assert text in str(explained.value)
     assert "\n" not in str(explained.value)
+
+
+def test_names_in_quotes_are_names(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    engine.query('CREATE TABLE "it\'s" AS SELECT 1 AS x; CREATE PERFETTO TABLE [a table] AS SELECT 2 AS x')
+    engine.query('CREATE OR REPLACE PERFETTO VIEW "a view" AS SELECT x FROM "it\'s" UNION SELECT x FROM [a table]')
+    assert engine.query('SELECT x FROM "a view"')["x"] == (1, 2)
+
+
+def test_bytes_and_a_byte_order_mark_may_stand_in_a_query(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    assert engine.query("\ufeffCREATE PERFETTO TABLE t AS SELECT 1; SELECT x'ff' AS b, exp(1e6) AS e").rows == (
+        (b"\xff", float("inf")),
+    )
+
+
+def test_what_cannot_be_replaced_stays(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    engine.query("CREATE PERFETTO TABLE t AS SELECT 7 AS v")
+    engine.query("CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT $x + 1")
+    for what in ("TABLE t", "VIEW t", "FUNCTION f(x LONG) RETURNS LONG"):
+        with pytest.raises(UsageError):
+            engine.query(f"CREATE OR REPLACE PERFETTO {what} AS SELECT nosuch FROM args")
+    assert engine.query("SELECT v, f(v) FROM t").rows == ((7, 8),)
+    engine.query("CREATE OR REPLACE PERFETTO TABLE t AS SELECT name AS v FROM slice WHERE arg_set_id IS NULL")
+    assert engine.query("SELECT v FROM t").rows == (("a",),)
+
+
+def test_a_function_that_could_not_be_made_can_be_made_right(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    with pytest.raises(UsageError):
+        engine.query("CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT nosuch")
+    engine.query("CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT $x")
+    assert engine.query("SELECT f(3) AS f")["f"] == (3,)
+
+
+def test_a_module_is_included_whole_or_not_at_all(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    engine.query("CREATE VIEW process_slice AS SELECT 1")
+    with pytest.raises(UsageError, match="process_slice already exists"):
+        engine.query("INCLUDE PERFETTO MODULE slices.with_context")
+    engine.query("DROP VIEW process_slice; INCLUDE PERFETTO MODULE slices.with_context")
+    assert engine.query("SELECT name FROM thread_slice").rows == (("a",),)
+
+
+def test_a_function_reads_what_a_view_it_names_has_become(opened: Open) -> None:
+    engine = opened(x("a", 0, 10, args={"k": 5}))
+    engine.query("CREATE VIEW v AS SELECT 1 AS n")
+    engine.query("CREATE PERFETTO FUNCTION inner_one() RETURNS LONG AS SELECT sum(n) FROM v")
+    engine.query("CREATE PERFETTO FUNCTION f() RETURNS LONG AS SELECT inner_one()")
+    engine.query("CREATE OR REPLACE PERFETTO VIEW v AS SELECT int_value AS n FROM args")
+    assert engine.query("SELECT f()").rows == ((5,),)
+
+
+def test_a_temporary_table_fills_no_other(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    for number in range(30):  # their pages have the numbers of those of the trace's tables
+        engine.query(f"CREATE TEMP TABLE t{number} AS SELECT 1 AS x")
+        assert engine.query(f"SELECT x FROM t{number}").rows == ((1,),)
+    assert not engine._filler._done  # type: ignore[attr-defined]
 
 
 def test_ancestors_and_descendants_stand_where_tables_do(opened: Open) -> None:
@@ -431,16 +539,18 @@ def test_steps_and_operators_join_to_slices(opened: Open) -> None:
     )  # fmt: skip
 
 
-def test_ctrl_c_ends_a_query(opened: Open) -> None:
+@pytest.mark.parametrize("counted", ["*", "x", "regexp('a', x)", "f(x)"])
+def test_ctrl_c_ends_a_query(counted: str, opened: Open) -> None:
     import _thread
 
     engine = opened(x("a", 0, 10))
-    engine.query("SELECT count(*) FROM slice")
+    engine.query("CREATE PERFETTO FUNCTION f(x LONG) RETURNS LONG AS SELECT count(*) FROM slice WHERE id < $x")
     timer = threading.Timer(0.2, _thread.interrupt_main)
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        engine.query("WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n")
+        engine.query(f"WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count({counted}) FROM n")
     timer.join()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
 
 
@@ -493,6 +603,13 @@ def test_a_gap_is_divided_among_its_causes(samples: Path) -> None:
     assert all(cause == most for cause, most, _ in main)
     report = analyze(samples / "cuda_host_bound.json.gz")
     assert idle == report.results["gaps"].devices[0].causes
+
+
+def test_tables_of_ours_count_time_as_slices_do_where_integers_do_not_hold_the_file_s(opened: Open) -> None:
+    first = 13_984_392_629_999_074  # µs
+    engine = opened(x("a", first, first + 10), x("b", first + 20, first + 30))
+    slices = engine.query("SELECT min(ts), max(ts + dur) FROM slice").rows
+    assert slices == engine.query("SELECT min(ts), max(ts + dur) FROM tracegap_critical_path").rows == ((0, 30_000),)
 
 
 def test_findings_are_those_of_the_report(samples: Path) -> None:

@@ -45,6 +45,13 @@ def test_a_column_is_found_by_name() -> None:
     assert (len(RESULT), next(iter(RESULT))) == (2, ("mm", 5, 0.5))
 
 
+def test_a_column_that_is_not_there_is_named_with_those_that_are() -> None:
+    with pytest.raises(UsageError, match=r"^the result has no column 'nosuch'; it has name, dur, share$"):
+        RESULT["nosuch"]
+    with pytest.raises(UsageError, match=r"it has none$"):
+        NONE["nosuch"]
+
+
 @pytest.mark.parametrize(("values", "kind", "seen"), COLUMNS)
 def test_a_column_has_one_type_for_arrow(values: tuple[Any, ...], kind: str, seen: list[Any]) -> None:
     types = {

@@ -110,10 +110,12 @@ def created(output: Path, *, packed: bool = True) -> Iterator[BinaryIO]:
     UsageError
         When the file cannot be written.
     """
-    target = _followed(output)
+    # A pipe or a device has no name to move over; /dev/stdout is a link to where no name leads.
+    special = output.exists() and not output.is_file()
+    target = output if special else _followed(output)
     pack = packed and target.suffix.lower() == ".gz"
     try:
-        if target.exists() and not target.is_file():  # a pipe or a device has no name to move over
+        if special:
             with target.open("wb") as file, _packing(file, pack=pack) as inner:
                 yield inner
             return

@@ -1,6 +1,7 @@
 """``tracegap query TRACE SQL``: SQL over a trace."""
 
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,6 +71,8 @@ def run(
 ) -> None:
     """Run SQL over a trace, with Perfetto's tables."""
     if list_:
+        if format not in (None, "table"):
+            raise UsageError("--list writes a text: leave out --format")
         apart(output, "-")
         write(_listing(), output)
         return
@@ -78,14 +81,22 @@ def run(
     apart(output, trace)
     if output is not None and file is not None and output.exists() and file.exists() and output.samefile(file):
         raise UsageError(f"-o {output} is the file with the SQL: choose another name")
+    if interactive and (sql, file, named) != (None, None, None):
+        raise UsageError("--interactive reads the SQL from the terminal: leave out the other SQL, or --interactive")
+    if interactive and trace == "-":
+        raise UsageError("trace and SQL cannot both come from stdin: give the name of a file")
     if interactive and (output is not None or format not in (None, "table")):
         raise UsageError("--interactive shows tables on the terminal: leave out --format and -o, or --interactive")
     name = _format(format, output)
     limit = options.size(max_bytes)
     text = "" if interactive else _sql(trace, sql, file, named)
     from tracegap.sql import open_engine
+    from tracegap.sql.tokens import statements
 
-    seconds = time_limit or None
+    if not interactive and not statements(text):
+        raise UsageError("the SQL has no statement: write one, or say --named NAME")
+
+    seconds = time_limit if 0 < time_limit <= threading.TIMEOUT_MAX else None
     with open_engine(
         trace,
         engine=engine,
@@ -127,24 +138,15 @@ def _sql(trace: str, sql: str | None, file: Path | None, named: str | None) -> s
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"-f {file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if sql is not None and sql != "-":
-        return _utf8(sql, "the SQL")
+        return sql
     if trace == "-":
         raise UsageError("trace and SQL cannot both come from stdin: give the SQL behind the trace, or with -f")
     if sql is None and sys.stdin.isatty():
         raise UsageError("no SQL: write it behind the trace, or say -f FILE, --named NAME or --interactive")
     try:
-        return _utf8(sys.stdin.read(), "the SQL on stdin")
+        return sys.stdin.read()
     except UnicodeDecodeError as error:
         raise UsageError(f"the SQL on stdin is not UTF-8: {error}") from error
-
-
-def _utf8(text: str, what: str) -> str:
-    """Check that text is UTF-8: Python keeps other bytes of arguments as lone surrogates, which no engine takes."""
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise UsageError(f"{what} is not UTF-8 at its character {error.start + 1}") from error
-    return text
 
 
 def _format(format: str | None, output: Path | None) -> str:

@@ -1,10 +1,12 @@
 """The conversation of ``tracegap query --interactive``: statements in, tables out, until the end of input."""
 
+import sqlite3
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from tracegap.cli.output import write
 from tracegap.errors import TracegapError
 from tracegap.renderers.names import printable
 from tracegap.sql import Engine
@@ -22,14 +24,22 @@ A statement ends with ; and may run over several lines.
 
 
 def converse(engine: Engine, trace: str, *, time_limit_s: float | None) -> None:
-    """Read statements from stdin and write their rows to stdout until the input ends; errors do not end it."""
+    """Read statements from stdin and write their rows to stdout until the input ends; errors do not end it.
+
+    What stands behind the last ``;`` is run at the end. A terminal is asked with a prompt, a pipe is not.
+    """
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(errors="surrogateescape")  # refused with the statement they are in
+    first, further = ("sql> ", "     … ") if sys.stdin.isatty() else ("", "")
     with _history():
         waiting = ""
         print(f"{printable(trace)}: type SQL, or .help", file=sys.stderr)
         while True:
             try:
-                line = input("     … " if waiting else "sql> ")
+                line = input(further if waiting else first)
             except EOFError:
+                if waiting:
+                    _run(engine, waiting, time_limit_s)
                 return
             except KeyboardInterrupt:
                 print(file=sys.stderr)
@@ -41,27 +51,32 @@ def converse(engine: Engine, trace: str, *, time_limit_s: float | None) -> None:
                 _answer(engine, line.split(), time_limit_s)
                 continue
             waiting += line + "\n"
-            if waiting.rstrip().endswith(";"):
+            if _is_complete(waiting):
                 _run(engine, waiting, time_limit_s)
                 waiting = ""
             elif not waiting.strip():
                 waiting = ""
 
 
+def _is_complete(text: str) -> bool:
+    """Whether text ends with a semicolon that stands in no quotes and no comment."""
+    return sqlite3.complete_statement(text.encode("utf-8", "replace").decode().replace("\0", " "))
+
+
 def _answer(engine: Engine, words: list[str], time_limit_s: float | None) -> None:
     """Do a command that begins with a dot."""
     match words:
         case [".tables"]:
-            print("\n".join(engine.tables()))
+            write("".join(f"{printable(name)}\n" for name in engine.tables()), None)
         case [".queries"]:
-            print("\n".join(f"{query.name}  {query.text}" for query in named_queries()))
+            write("".join(f"{query.name}  {query.text}\n" for query in named_queries()), None)
         case [".run", name]:
             try:
                 _run(engine, named_query(name).sql, time_limit_s)
             except TracegapError as error:
                 print(printable(str(error)), file=sys.stderr)
         case _:
-            print(_HELP, end="")
+            write(_HELP, None)
 
 
 def _run(engine: Engine, sql: str, time_limit_s: float | None) -> None:
@@ -72,26 +87,27 @@ def _run(engine: Engine, sql: str, time_limit_s: float | None) -> None:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
     else:
-        print(to_table(result), end="")
+        write(to_table(result), None)
 
 
 @contextmanager
 def _history() -> Iterator[None]:
-    """Keep the lines typed at a terminal in ``~/.tracegap_history``, where Python has readline."""
+    """Keep the lines typed at a terminal in ``~/.tracegap_history``, where Python has readline and the user a home."""
     try:
         import readline
-    except ImportError:
+
+        file = Path("~/.tracegap_history").expanduser()
+    except (ImportError, RuntimeError):
         yield
         return
-    file = Path("~/.tracegap_history").expanduser()
-    kept = sys.stdin.isatty()
-    if kept:
-        readline.set_history_length(1000)
-        with suppress(OSError):
-            readline.read_history_file(file)
+    if not sys.stdin.isatty():
+        yield
+        return
+    readline.set_history_length(1000)
+    with suppress(OSError):
+        readline.read_history_file(file)
     try:
         yield
     finally:
-        if kept:
-            with suppress(OSError):
-                readline.write_history_file(file)
+        with suppress(OSError):
+            readline.write_history_file(file)

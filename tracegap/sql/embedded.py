@@ -7,7 +7,8 @@ cache, and away when the engine closes.
 
 import re
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -64,13 +65,15 @@ class EmbeddedEngine(Engine):
         guard.limit(self._connection)
         self._filler = Filler(self._connection, source, timeline)
         self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
-        self._functions: set[str] = set()
+        self._functions: dict[str, perfetto_sql.Function | perfetto_sql.TableFunction] = {}
         self._included: set[str] = set()
         self._arguments: dict[str, dict[int, Any]] = {}
         self._depth = 0
         register(self._connection, self._filler.bounds)
         register_relatives(self._connection, Relatives(self._connection))
         self._connection.create_function("extract_arg", 2, self._extract_arg, deterministic=True)
+        names = self._connection.execute("SELECT name FROM pragma_function_list")
+        self._builtin = {name for (name,) in names}.union(perfetto_sql.TABLE_FUNCTIONS)
 
     def close(self) -> None:
         """Let the database go."""
@@ -86,7 +89,10 @@ class EmbeddedEngine(Engine):
         """
         result = QueryResult((), ())
         for tokens in statements(sql):
-            command = perfetto_sql.parse(tokens, self._made)
+            try:
+                command = perfetto_sql.parse(tokens, self._made)
+            except RecursionError as error:
+                raise UsageError("the query nests too deep; take it apart into views") from error
             result = self._run(command, time_limit_s)
         return result
 
@@ -101,76 +107,106 @@ class EmbeddedEngine(Engine):
                 self._include(module)
             case perfetto_sql.Macro(name):
                 self._made[f"{name}!"] = command
-            case perfetto_sql.TableFunction(name, replace=replace):
-                self._claim(name, replace=replace)
-                self._made[name] = command
+            case perfetto_sql.TableFunction():
+                self._claim(command)
             case perfetto_sql.Function():
                 self._create_function(command)
-            case perfetto_sql.Statement(sql, drops):
-                if drops:
-                    self._execute(f"DROP {drops}", time_limit_s)
+            case perfetto_sql.Statement(sql, ""):
+                self._fill(*self._plan(sql))
                 return self._execute(sql, time_limit_s)
+            case perfetto_sql.Statement(sql, drops):
+                return self._replace(drops, sql, time_limit_s)
         return QueryResult((), ())
 
-    def _execute(self, sql: str, time_limit_s: float | None) -> QueryResult:
-        self._prepare(sql)
+    @contextmanager
+    def _guarded(self, time_limit_s: float | None) -> Iterator[None]:
+        """Run SQL of the user: it may only read, and what goes wrong is said in one line."""
         self._refused.clear()
         self._connection.set_authorizer(self._authorizer)
         try:
             with guard.deadline(self._connection, time_limit_s):
-                cursor = self._connection.execute(sql)
-                rows = cursor.fetchmany(guard.MAX_ROWS)
-                if cursor.fetchone() is not None:
-                    raise UsageError(
-                        f"the query answers more than {guard.MAX_ROWS:,} rows; add a LIMIT, or sum them up"
-                    )
-                names = tuple(column[0] for column in cursor.description or ())
+                yield
         except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, RecursionError) as error:
             raise self._explain(error) from error
         finally:
             self._connection.set_authorizer(None)
-        return QueryResult(names, tuple(rows))
 
-    def _prepare(self, sql: str, parameters: Sequence[str] = ()) -> None:
-        """Fill what the statement reads."""
-        roots = dict(self._connection.execute("SELECT rootpage, name FROM sqlite_master WHERE rootpage > 0"))
-        owner = dict(self._connection.execute("SELECT name, tbl_name FROM sqlite_master WHERE rootpage > 0"))
-        self._refused.clear()
-        self._connection.set_authorizer(self._authorizer)
+    def _execute(self, sql: str, time_limit_s: float | None) -> QueryResult:
+        with self._guarded(time_limit_s), closing(self._connection.execute(sql)) as cursor:
+            rows = guard.fetch(cursor)
+            return QueryResult(tuple(column[0] for column in cursor.description or ()), rows)
+
+    def _replace(self, drops: str, sql: str, time_limit_s: float | None) -> QueryResult:
+        """Drop what the statement makes anew, and make it; what was there stays where that fails."""
+        with self._connection:
+            self._connection.execute("BEGIN")
+            self._execute(f"DROP {drops}", time_limit_s)
+            plan = self._plan(sql)
+            self._connection.execute("ROLLBACK")  # tables are filled outside of it
+        self._fill(*plan)
+        with self._connection:
+            self._connection.execute("BEGIN")
+            self._execute(f"DROP {drops}", time_limit_s)
+            return self._execute(sql, time_limit_s)
+
+    def _plan(
+        self, sql: str, parameters: Sequence[str] = (), seen: set[str] | None = None
+    ) -> tuple[set[str], set[tuple[str, str]]]:
+        """Return the parts of the trace that the statement reads, and the columns by which it looks rows up.
+
+        Those of the functions that it calls count, unless they are `seen` already.
+        """
+        tables = self._connection.execute("SELECT rootpage, tbl_name FROM sqlite_master WHERE rootpage > 0")
+        owner = dict(tables.fetchall())
+        self._connection.text_factory = _lenient
         try:
-            plan = self._connection.execute(f"EXPLAIN {sql}", dict.fromkeys(parameters)).fetchall()
-        except (sqlite3.Error, sqlite3.Warning) as error:
-            raise self._explain(error) from error
+            with self._guarded(None):
+                plan = self._connection.execute(f"EXPLAIN {sql}", dict.fromkeys(parameters)).fetchall()
         finally:
-            self._connection.set_authorizer(None)
+            self._connection.text_factory = str
         needed: set[str] = set()
         searched: set[tuple[str, str]] = set()
+        called: set[str] = set()
         cursors: dict[int, str] = {}
-        for _, operation, cursor, place, _, text, *_ in plan:
-            if operation in ("OpenRead", "ReopenIdx") and place in roots:
-                cursors[cursor] = owner[roots[place]]
-                needed.add(owner[roots[place]])
+        for _, operation, cursor, place, database, text, *_ in plan:
+            if operation in ("OpenRead", "ReopenIdx") and database == 0 and place in owner:
+                cursors[cursor] = owner[place]
+                needed.add(owner[place])
             elif operation == "Column" and cursor in cursors:
                 column = cursors[cursor], self._column(cursors[cursor], place)
                 searched.update({column}.intersection(SEARCHED))
                 if column in DETAIL:
                     needed.add("args")
-            elif operation in ("Function", "PureFunc", "AggStep", "Count"):
-                name = str(text).partition("(")[0]
-                needed.update(_NEEDS.get(name, ()))
-                if name.startswith("__"):  # ancestors and their like
-                    searched.update(SEARCHED)
-            if operation == "Count" and cursor in cursors:
-                needed.add(cursors[cursor])
-        for part in self._filler.parts:
-            if part in needed:
-                self._filler.fill(part)
-        for table, one in searched:
-            self._filler.index(table, one)
+            elif operation in ("Function", "PureFunc"):
+                called.add(str(text).partition("(")[0].lower())
+        seen = set() if seen is None else seen
+        called -= seen
+        seen |= called
+        for name in called:
+            needed.update(_NEEDS.get(name, ()))
+            if name.startswith("__"):  # ancestors and their like
+                searched.update(SEARCHED)
+            function = self._functions.get(name)
+            if isinstance(function, perfetto_sql.Function):
+                inside = self._plan(function.body, function.parameters, seen)
+                needed |= inside[0]
+                searched |= inside[1]
+        return needed, searched
+
+    def _fill(self, needed: set[str], searched: set[tuple[str, str]]) -> None:
+        """Fill what a statement reads."""
+        try:
+            for part in self._filler.parts:
+                if part in needed:
+                    self._filler.fill(part)
+            for table, one in searched:
+                self._filler.index(table, one)
+        except (sqlite3.Error, MemoryError) as error:  # no room left for the database
+            raise self._explain(error) from error
 
     def _column(self, table: str, place: int) -> str:
-        stored = [row[1] for row in self._connection.execute(f"PRAGMA table_info({table})")]
-        return str(stored[place]) if place < len(stored) else ""
+        stored = self._connection.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        return str(stored[place][0]) if place < len(stored) else ""
 
     def _include(self, module: str) -> None:
         known = _modules()
@@ -181,22 +217,49 @@ class EmbeddedEngine(Engine):
             )
         for name in wanted:
             if name not in self._included:
-                for tokens in statements(known[name]):
-                    self._run(perfetto_sql.parse(tokens, self._made), None)
+                with self._connection:  # whole, or not at all where a name is taken
+                    self._connection.execute("BEGIN")
+                    for tokens in statements(known[name]):
+                        self._run(perfetto_sql.parse(tokens, self._made), None)
                 self._included.add(name)
                 self._protected.update(re.findall(r"CREATE VIEW (\w+)", known[name]))
 
     def _create_function(self, function: perfetto_sql.Function) -> None:
-        self._claim(function.name, replace=function.replace)
-        self._connection.create_function(function.name, len(function.parameters), partial(self._call, function))
-        self._prepare(function.body, function.parameters)
+        before = self._functions.get(function.name.lower())
+        self._claim(function)
+        try:
+            self._plan(function.body, function.parameters)
+        except UsageError:
+            self._set_function(function.name, before)
+            raise
 
-    def _claim(self, name: str, *, replace: bool) -> None:
-        """Take a name for a function of the user."""
-        if name in self._functions and not replace:
-            raise UsageError(f"the function {name} exists already; say CREATE OR REPLACE PERFETTO FUNCTION")
-        self._functions.add(name)
-        self._made.pop(name, None)
+    def _claim(self, function: perfetto_sql.Function | perfetto_sql.TableFunction) -> None:
+        """Make a function of the user, whose name nothing else may have."""
+        name = function.name.lower()
+        if name in self._functions and not function.replace:
+            raise UsageError(f"the function {function.name} exists already; say CREATE OR REPLACE PERFETTO FUNCTION")
+        if name not in self._functions and (name.startswith("__") or name in self._builtin):
+            raise UsageError(f"the function {function.name} is one of the engine's own; choose another name")
+        self._set_function(name, function)
+
+    def _set_function(self, name: str, function: perfetto_sql.Function | perfetto_sql.TableFunction | None) -> None:
+        """Put a function in the place of what has its name, None for none."""
+        before = self._functions.pop(name.lower(), None)
+        if isinstance(before, perfetto_sql.Function):
+            self._connection.create_function(before.name, len(before.parameters), None)
+        elif before is not None:
+            del self._made[before.name]
+        if isinstance(function, perfetto_sql.TableFunction):
+            self._made[function.name] = function
+        elif function is not None:
+            try:
+                self._connection.create_function(function.name, len(function.parameters), partial(self._call, function))
+            except sqlite3.Error as error:
+                raise UsageError(
+                    f"the function {function.name[:50]} cannot be made: its name is too long, or it has too many arguments"
+                ) from error
+        if function is not None:
+            self._functions[name.lower()] = function
 
     def _call(self, function: perfetto_sql.Function, *values: Any) -> Any:
         if self._depth >= _MAX_DEPTH:
@@ -223,17 +286,25 @@ class EmbeddedEngine(Engine):
         """Say in one line what is wrong with a statement."""
         if self._refused:
             return UsageError(f"queries may only read: {self._refused[0]} is refused")
-        text = str(error).partition("\n")[0]
+        text = str(error).partition("\n")[0] or "out of memory"
         if text.startswith("no such table: "):
             table = text.removeprefix("no such table: ")
-            home = next((name for name, module in _modules().items() if re.search(rf"VIEW {table}\b", module)), None)
+            home = next(
+                (name for name, module in _modules().items() if re.search(rf"VIEW {re.escape(table)}\b", module)), None
+            )
             hint = f"INCLUDE PERFETTO MODULE {home} first" if home else f"there are {', '.join(self.tables())}"
             return UsageError(f"no such table: {table}; {hint}")
-        if "user-defined function" in text:
+        if "binding" in text.lower():
+            return UsageError("the query has a parameter, such as ? or $x, as only functions have; write the value")
+        if "user-defined " in text:
             return UsageError(
                 "a function of the query failed: it got a value it cannot take, or calls itself without end"
             )
         return UsageError(f"the query cannot run: {text}")
+
+
+def _lenient(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
 
 
 def _modules() -> dict[str, str]:

@@ -70,14 +70,13 @@ class Filler:
         if part in self._done:
             return
         done = set(self._done)
-        self._connection.execute("BEGIN")
         try:
-            self._fill(part)
+            with self._connection:  # commits, or rolls back
+                self._connection.execute("BEGIN")
+                self._fill(part)
         except BaseException:
             self._done = done
-            self._connection.execute("ROLLBACK")
             raise
-        self._connection.execute("COMMIT")
 
     def index(self, table: str, column: str) -> None:
         """Make an index on a column if there is none yet."""

@@ -18,15 +18,15 @@ def register(connection: sqlite3.Connection, bounds: Callable[[], tuple[int, int
         ("regexp", 2, _regexp),
         ("str_split", 3, _str_split),
         ("ln", 1, lambda x: math.log(x) if x is not None and x > 0 else None),
-        ("exp", 1, lambda x: None if x is None else math.exp(x)),
+        ("exp", 1, _exp),
         ("sqrt", 1, lambda x: math.sqrt(x) if x is not None and x >= 0 else None),
         ("trace_start", 0, lambda: bounds()[0]),
         ("trace_end", 0, lambda: bounds()[1]),
         ("trace_dur", 0, lambda: bounds()[1] - bounds()[0]),
     ]
     for unit, size in _NANOSECONDS.items():
-        simple.append((f"time_from_{unit}", 1, lambda x, size=size: None if x is None else x * size))
-        simple.append((f"time_to_{unit}", 1, lambda x, size=size: None if x is None else x // size))
+        simple.append((f"time_from_{unit}", 1, lambda x, size=size: None if x is None else _number(x) * size))
+        simple.append((f"time_to_{unit}", 1, lambda x, size=size: None if x is None else _number(x) // size))
     for name, count, function in simple:
         connection.create_function(name, count, function, deterministic=True)
     connection.create_aggregate("percentile", 2, _Percentile)  # type: ignore[arg-type]  # typeshed wants one argument
@@ -105,6 +105,19 @@ class Relatives:
 
     def _column(self, sql: str, one: int) -> list[int]:
         return [row[0] for row in self._connection.execute(sql, (one,))]
+
+
+def _number(value: Any) -> int | float:
+    if not isinstance(value, int | float):  # a text times a billion would be a very long one
+        raise TypeError(value)
+    return value
+
+
+def _exp(x: float | None) -> float | None:
+    try:
+        return None if x is None else math.exp(x)
+    except OverflowError:
+        return math.inf
 
 
 def _regexp(pattern: str | None, text: str | None) -> int | None:

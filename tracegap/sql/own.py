@@ -54,8 +54,8 @@ def step_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]
     timeline = analysed.timeline
     steps = timeline.steps
     slice_id = slice_ids(timeline, imported)[steps.slice]
-    device_end = np.where(steps.device_end >= 0, steps.device_end + timeline.origin, -1)
-    columns = (steps.number, slice_id, steps.start + timeline.origin, steps.end - steps.start, device_end)
+    device_end = np.where(steps.device_end >= 0, steps.device_end + _zero(timeline, imported), -1)
+    columns = (steps.number, slice_id, steps.start + _zero(timeline, imported), steps.end - steps.start, device_end)
     for number, slice_, start, length, end, cut, may_be in _rows(*columns, steps.cut, steps.may_be_cut):
         yield number, _or_null(slice_), start, length, _or_null(end), int(cut), int(may_be)
 
@@ -72,7 +72,7 @@ def operator_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, .
     step = np.append(timeline.steps.number, -1)[slices.step[rows]]
     columns = (
         slice_ids(timeline, imported)[rows],
-        slices.start[rows] + timeline.origin,
+        slices.start[rows] + _zero(timeline, imported),
         slices.end[rows] - slices.start[rows],
         slices.name[rows],
         slices.self_time[rows],
@@ -91,7 +91,13 @@ def critical_path_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[A
     """
     timeline, path = analysed.timeline, analysed.model.path
     ids = np.append(slice_ids(timeline, imported), -1)[path.slice]
-    columns = (path.start + timeline.origin, path.end - path.start, path.charge, np.isin(path.charge, WORK), ids)
+    columns = (
+        path.start + _zero(timeline, imported),
+        path.end - path.start,
+        path.charge,
+        np.isin(path.charge, WORK),
+        ids,
+    )
     for start, length, charge, works, slice_, carried in _rows(*columns, path.carried):
         yield start, length, Charge(charge).word, int(not works), _or_null(slice_), int(carried)
 
@@ -109,7 +115,9 @@ def gap_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
         label, (start, end) = timeline.devices[idle.device].label, idle.gaps
         causes = _most(idle.pieces, len(start))
         around = (ids[idle.before], ids[idle.after], ids[idle.exposed_by])
-        for row in _rows(np.arange(number, number + len(start)), start + timeline.origin, end - start, causes, *around):
+        for row in _rows(
+            np.arange(number, number + len(start)), start + _zero(timeline, imported), end - start, causes, *around
+        ):
             gap, ts, length, cause, *slices = row
             yield gap, label, ts, length, Charge(cause).word, *map(_or_null, slices)
         number += len(start)
@@ -120,13 +128,17 @@ def gap_cause_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, 
 
     ``name`` is that of the slice that ran, or of the range or frame that an untraced thread was in; None where there is none.
     """
-    del imported  # a part has a name, and not always a slice
     timeline = analysed.timeline
     names = (*timeline.names, None)
     number = 0
     for idle in analysed.idle:
         pieces = idle.pieces
-        columns = (pieces.gap + number, pieces.start + timeline.origin, pieces.end - pieces.start, pieces.charge)
+        columns = (
+            pieces.gap + number,
+            pieces.start + _zero(timeline, imported),
+            pieces.end - pieces.start,
+            pieces.charge,
+        )
         for gap, start, length, cause, name in _rows(*columns, pieces.name):
             yield gap, start, length, Charge(cause).word, names[name]
         number += len(idle.gaps.start)
@@ -155,6 +167,11 @@ def slice_ids(timeline: Timeline, imported: Import) -> NDArray[np.int64]:
     """Return the SQL slice of each slice of the timeline; −1 where Perfetto's rules drop it."""
     ids: NDArray[np.int64] = _slice_of_event(imported)[timeline.slices.event]
     return ids
+
+
+def _zero(timeline: Timeline, imported: Import) -> int:
+    """Return the timeline's 0 as `Import` counts time: where int64 does not hold the file's clock, from a later moment."""
+    return timeline.origin - imported.events.origin
 
 
 def _slice_of_event(imported: Import) -> NDArray[np.int64]:

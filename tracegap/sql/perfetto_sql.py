@@ -75,14 +75,21 @@ Made = Mapping[str, Macro | TableFunction]
 """What the user has made and is put in place here, by what calls it: ``name!`` for a macro, ``name`` for a function."""
 
 _MOST_CALLS = 50  # macros and functions inside each other
+_MOST_TOKENS = (
+    1_000_000  # of a statement with its macros in place: macros that name each other twice grow as powers of two
+)
 
 
 @dataclass(frozen=True, slots=True)
 class _Creation:
-    """The head of a CREATE PERFETTO statement; ``rest`` are the solid and blank tokens behind the name."""
+    """The head of a CREATE PERFETTO statement; ``rest`` are the solid and blank tokens behind the name.
+
+    ``name`` is the name as it is, ``written`` as SQL has it, perhaps in quotes.
+    """
 
     what: str
     name: str
+    written: str
     rest: Sequence[Token]
     replace: bool = field(default=False)
 
@@ -128,25 +135,25 @@ def _creation(tokens: Sequence[Token], words: Sequence[Token]) -> _Creation | No
     replace = len(words) > 2 and words[1].is_word("OR")
     head = words[3:] if replace else words[1:]
     if head and head[0].is_word("VIRTUAL"):
-        return _Creation("VIRTUAL", "", ())
+        return _Creation("VIRTUAL", "", "", ())
     if len(head) < 3 or not head[0].is_word("PERFETTO"):
         return None
     rest = list(tokens[next(place for place, token in enumerate(tokens) if token is head[2]) + 1 :])
-    return _Creation(head[1].text.upper(), head[2].name, rest, replace)
+    return _Creation(head[1].text.upper(), head[2].name, head[2].text, rest, replace)
 
 
 def _table(creation: _Creation, made: Made) -> Statement:
     columns, query = _split_as(creation)
     del columns  # the schema only declares types
-    name = creation.name
+    name = creation.written
     drops = f"{creation.what} IF EXISTS {name}" if creation.replace else ""
     return Statement(f"CREATE {creation.what} {name} AS {join(expand(query, made))}", drops)
 
 
 def _index(creation: _Creation, made: Made) -> Statement:
     del made
-    drops = f"INDEX IF EXISTS {creation.name}" if creation.replace else ""
-    return Statement(f"CREATE INDEX {creation.name} {join(creation.rest)}", drops)
+    drops = f"INDEX IF EXISTS {creation.written}" if creation.replace else ""
+    return Statement(f"CREATE INDEX {creation.written} {join(creation.rest)}", drops)
 
 
 def _function(creation: _Creation, made: Made) -> Function | TableFunction:
@@ -194,7 +201,10 @@ def _split_as(creation: _Creation) -> tuple[list[Token], list[Token]]:
 
 
 def _parameters(words: Sequence[Token]) -> tuple[str, ...]:
-    return tuple(part[0].name for part in arguments(words))
+    parts = arguments(words)
+    if not all(parts):
+        raise UsageError("the function or macro has a parameter without a name; take out the comma, or name it")
+    return tuple(part[0].name for part in parts)
 
 
 def _put(tokens: list[Token], made: Made, *, depth: int) -> list[Token]:
@@ -218,8 +228,14 @@ def _put(tokens: list[Token], made: Made, *, depth: int) -> list[Token]:
             wanted = ", ".join(called.parameters)
             raise UsageError(f"{name} is given {len(given)} values: write {name}({wanted})")
         out += _put(_body(called, given), made, depth=depth + 1)
+        _bound(out)
         place = end + 1
     return out
+
+
+def _bound(tokens: Sequence[Token]) -> None:
+    if len(tokens) > _MOST_TOKENS:
+        raise UsageError(f"the query has more than {_MOST_TOKENS:,} words with its macros in place; make it shorter")
 
 
 def _call(tokens: Sequence[Token], place: int) -> tuple[str, int]:
@@ -240,6 +256,7 @@ def _body(called: Macro | TableFunction, given: Sequence[list[Token]]) -> list[T
     body = list(opening)
     for one in called.body:
         body += values.get(one.text[1:], [one]) if one.kind == "parameter" else [one]
+        _bound(body)
     return body + end
 
 
@@ -282,6 +299,8 @@ def _alias(tokens: Sequence[Token], place: int, default: str) -> tuple[str, int]
     at = _skip(tokens, place)
     if at < len(tokens) and tokens[at].is_word("AS"):
         at = _skip(tokens, at + 1)
+        if at == len(tokens):
+            raise UsageError(f"{default}(…) AS has no name behind it; give it one, or leave out AS")
         return tokens[at].text, at + 1
     if at < len(tokens) and tokens[at].kind in ("word", "quoted") and not tokens[at].is_word(*_AFTER_TABLE):
         return tokens[at].text, at + 1

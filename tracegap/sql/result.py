@@ -37,6 +37,15 @@ class QueryResult:
         return iter(self.rows)
 
     def __getitem__(self, column: str) -> tuple[Any, ...]:
+        """Return the values of a column, the first of that name.
+
+        Raises
+        ------
+        UsageError
+            When there is none.
+        """
+        if column not in self.columns:
+            raise UsageError(f"the result has no column {column!r}; it has {', '.join(self.columns) or 'none'}")
         place = self.columns.index(column)
         return tuple(row[place] for row in self.rows)
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tracegap.errors import UsageError
 
 _TOKEN = re.compile(
-    r"""(?P<space>\s+|--[^\n]*|/\*.*?(?:\*/|\Z))
+    r"""(?P<space>[\s\ufeff]+|--[^\n]*|/\*.*?(?:\*/|\Z))
       | (?P<text>'(?:[^']|'')*'|[xX]'[0-9a-fA-F]*')
       | (?P<quoted>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\])
       | (?P<word>[A-Za-z_\u0080-\U0010ffff][\w$]*)
@@ -40,17 +40,25 @@ def tokenize(sql: str) -> list[Token]:
     Raises
     ------
     UsageError
-        When a quoted text does not end.
+        When a quoted text does not end, or it is no text: Python keeps bytes that are not UTF-8 as lone surrogates.
 
     Examples
     --------
     >>> [token.text for token in tokenize("select 'a;b' -- c") if token.kind != "space"]
     ['select', "'a;b'"]
     """
-    tokens = [Token(str(match.lastgroup), match.group()) for match in _TOKEN.finditer(sql)]
-    for token in tokens:
+    if "\0" in sql:
+        raise UsageError("the SQL has a NUL character, where it would end; leave it out")
+    try:
+        sql.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"the SQL is not UTF-8 at its character {error.start + 1}") from error
+    tokens = []
+    for match in _TOKEN.finditer(sql):
+        token = Token(str(match.lastgroup), match.group())
         if token.kind == "mark" and token.text in "'\"`[":
             raise UsageError(f"the query has a {token.text} without its other half; close the quotes")
+        tokens.append(token)
     return tokens
 
 
