@@ -106,7 +106,8 @@ class Finding:
     text : str
         One sentence with its number, its evidence and the action.
     cost_ns : int
-        What it costs in the window; each nanosecond of cost has one owner among the findings.
+        What of the window is its own: how long the busiest device was idle for it, else its time on the critical path. Each
+        nanosecond has one owner among the findings.
     evidence : str
         Where to look.
     saving_ns : int or None

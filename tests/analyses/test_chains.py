@@ -22,7 +22,7 @@ def findings(trace: Trace) -> list[Finding]:
     model = trace.model()
     found = utilisation.run(model)
     assert found is not None
-    return list(utilisation.findings(found, model))
+    return [one.finding for one in utilisation.findings(found, model)]
 
 
 def elementwise(main: Thread, names: list[str], start: float, **args: Any) -> None:
@@ -70,7 +70,7 @@ def test_a_chain_worth_it_is_a_finding_with_its_replayed_saving() -> None:
     trace = Trace()
     elementwise(trace.thread(), ["aten::exp", "aten::neg", "aten::tanh"], 0)
     (found,) = findings(trace)
-    assert (found.code, found.cost_ns) == ("elementwise-chain", 300_000)
+    assert found.code == "elementwise-chain"
     # a third of each operator's time is left, rounded operator by operator
     assert found.saving_ns == pytest.approx(200_000, abs=2)
     assert found.code in utilisation.FINDINGS
@@ -86,7 +86,7 @@ def test_work_far_below_the_roof_is_a_finding_only_where_the_window_would_be_sho
     (found,) = findings(trace)
     assert found.code == "below-roof"
     # 2·512³ FLOPs at 19.5 TFLOP/s take 13.8 µs
-    assert (found.cost_ns, found.saving_ns) == (986_234, 986_234)
+    assert found.saving_ns == 986_234
     main.op("python", 10, 3000)
     assert findings(trace) == []
 

@@ -31,7 +31,7 @@ def run_all(model: Model) -> dict[str, Any]:
 
 def judge(model: Model, results: Mapping[str, Any]) -> Verdict:
     """Say what bounds the window and what to do, from the results of the analyses by their names."""
-    offered = [finding for name, one in _OFFERING if name in results for finding in one.findings(results[name], model)]
+    offered = [found for name, one in _OFFERING if name in results for found in one.findings(results[name], model)]
     return verdict.judge(model, results, offered)
 
 

@@ -11,11 +11,9 @@ from tracegap.units import duration, ratio
 class Candidate:
     """A finding without its payoff.
 
-    ``lead`` says the cost, ``without`` what the replay changed, ``action`` what to do;
-    ``change`` is what the replay changes, and ``saving`` the payoff where that needs no replay. ``holds`` is how long a device was
-    idle for the same reason, and at all: it is held up for what the replay saves between the two. ``where`` ends the lead.
-    ``caveat`` follows the payoff. ``row`` is the slice to look at first, where it is not the longest on the path that the finding
-    owns.
+    ``lead`` says the cost, ``without`` what the replay changed, ``action`` what to do; ``change`` is what the replay changes, and
+    ``saving`` the payoff where that needs no replay. ``caveat`` follows the payoff. ``row`` is the slice to look at first, where it
+    is not the longest on the path that the finding owns.
     """
 
     code: str
@@ -27,19 +25,13 @@ class Candidate:
     evidence: str
     change: Change | None = None
     saving: int | None = None
-    holds: tuple[int, int] | None = None
-    where: str = ""
     caveat: str = ""
     row: int = -1
 
     def finding(self, wall: int, saved: int | None, event: int | None) -> Finding:
         """Say it, with what a replay says that it saves of `wall` ns, and the event to look at."""
         saving = saved if self.saving is None else self.saving
-        payoff, cost, lead = "", self.cost, self.lead
-        if self.holds is not None:
-            least, most = self.holds
-            cost = min(cost, max(least, min(saving or 0, most)))
-            lead = f"{lead} {share_of(cost, wall)}{self.where}"
+        payoff = ""
         if saving is not None:
             payoff = (
                 f"; {self.without} the window takes {duration(wall - saving)} (−{ratio(saving / wall)}){self.caveat}"
@@ -47,8 +39,8 @@ class Candidate:
         return Finding(
             code=self.code,
             title=self.title,
-            text=f"{lead}{payoff}: {self.action}.",
-            cost_ns=cost,
+            text=f"{self.lead}{payoff}: {self.action}.",
+            cost_ns=self.cost,
             evidence=self.evidence,
             saving_ns=saving,
             event=event,

@@ -86,11 +86,11 @@ def _owned(model: Model, results: Mapping[str, Any], ledger: Ledger, costs: Mapp
 
 
 def _held_up(one: Candidate, device: DeviceGaps | None, cost: int, wall: int) -> Candidate:
-    """Say it of the device, where there is one: for no longer than it was idle."""
-    if device is None or one.code not in IDLE_CAUSES:
+    """Say it of the device, where that was idle for it; its gaps have one cause at a time, so that such costs add up to them."""
+    idle = sum(device.causes.get(cause, 0) for cause in IDLE_CAUSES.get(one.code, ())) if device is not None else 0
+    if device is None or not idle:
         return replace(one, cost=cost, lead=f"{one.lead} {share_of(cost, wall)}")
-    idle = sum(device.causes.get(cause, 0) for cause in IDLE_CAUSES[one.code])
-    return replace(one, cost=cost, lead=f"{one.title} holds {device.device} up for", holds=(idle, device.idle_ns))
+    return replace(one, cost=idle, lead=f"{one.title} holds {device.device} up for {share_of(idle, wall)}")
 
 
 def _joined(sets: list[Intervals]) -> Intervals:
@@ -115,7 +115,7 @@ def _untraced(
         one = _held_up(replace(PLAIN["untraced-host"], title=title, change=change), device, cost, wall)
         most = next((one for one in device.by_name if one.cause == "untraced_host"), None)
         where = f", most of it in {named(most.name)}" if most is not None and most.name is not None else ""
-        return replace(one, where=where)
+        return replace(one, lead=f"{one.lead}{where}")
     lead = (
         "The step's thread is in no operator for" if model.window.steps else "On the critical path no operator runs for"
     )

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from tracegap import segments
+from tracegap.activity import Rows
 from tracegap.dag import Dag
 from tracegap.hardware import Hardware
 from tracegap.operators import Measured, measure
@@ -41,6 +42,17 @@ class Model:
         return segments.path(self.dag)
 
 
+@dataclass(frozen=True, eq=False)
+class Offered:
+    """A finding of an analysis without its cost, and the slices whose work it is about.
+
+    The cost is the time of that work, and of what it holds and launched, on the critical path.
+    """
+
+    finding: Finding
+    rows: Rows
+
+
 @runtime_checkable
 class Offering(Protocol):
     """What a module of this folder may have besides: findings for the verdict."""
@@ -48,8 +60,8 @@ class Offering(Protocol):
     FINDINGS: Mapping[str, str]
     """What each of their codes means and what to do; the first line is the summary."""
 
-    def findings(self, result: Any, model: Model) -> Iterable[Finding]:
-        """Yield what is worth doing; a finding's cost is time of work, which has no other owner, and its saving from replay."""
+    def findings(self, result: Any, model: Model) -> Iterable[Offered]:
+        """Yield what is worth doing; the saving is from replay."""
         ...
 
 

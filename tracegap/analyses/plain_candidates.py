@@ -13,7 +13,7 @@ IDLE_CAUSES: Mapping[str, tuple[str, ...]] = {
     "untraced-host": ("untraced_host",),
     "launch-overhead": ("dispatch", "runtime", "launch"),
 }
-"""Causes of a device's gaps that are a finding's: it holds the device up for that long at least."""
+"""Causes of a device's gaps that are a finding's: it holds the device up for that long."""
 
 PLAIN_CHANGES: Mapping[str, Change] = {"input": Gone((Charge.INPUT,)), "allocation": Gone((Charge.ALLOCATOR,))}
 """Changes of what often stands behind a blocking call."""
@@ -93,7 +93,7 @@ PLAIN = {
         _plain(
             "untraced-host",
             "Python between operators",
-            "",
+            "No operator runs on the critical path for",
             "capture or compile the step",
         ),
     )

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tracegap import activity, waste
 from tracegap.activity import Rows
 from tracegap.analyses import busy, chains, roofline, transfers, wasted
-from tracegap.analyses.contract import Model
+from tracegap.analyses.contract import Model, Offered
 from tracegap.analyses.counted import place
 from tracegap.analyses.roofline import Part
 from tracegap.analyses.use_results import DeviceLimits, LooseKernel, Utilisation
@@ -184,7 +184,7 @@ FINDINGS: dict[str, str] = {
 _BELOW = (Branch.COMPUTE_INEFFICIENT, Branch.BANDWIDTH_INEFFICIENT, Branch.TWO_PHASE, Branch.LATENCY)
 
 
-def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Iterator[Finding]:
+def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Iterator[Offered]:
     """Yield what is worth doing about slow work: what is wasted, the largest chain to fuse, the family that loses most to the roof.
 
     Both only where replay says that the window would be shorter for it; two sums over the window's work and a replay each.
@@ -203,7 +203,7 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Itera
     losing = [use for use in result.families if use.diagnosis in _BELOW and lost(use) >= bar]
     if chain is not None:
         losing = [use for use in losing if use.name != "elementwise"]
-    if any(one.code in wasted.COPYING for one in told):
+    if any(one.finding.code in wasted.COPYING for one in told):
         losing = [use for use in losing if use.name != "copies"]
     if chain is None and not losing:
         return
@@ -213,16 +213,17 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Itera
         scale = chains.fused(timeline, measured, chain)
         saving = window.wall - roofline.replayed(model, measured, scale)
         if saving >= bar:
-            yield Finding(
+            about = Finding(
                 code="elementwise-chain",
                 title="Elementwise operators in a row",
                 text=f"{chain_title(chain)} move {size(chain.bytes or 0)} in {duration(chain.duration_ns)}; fused, if each feeds the"
                 f" next, the window takes {duration(window.wall - saving)} (−{ratio(saving / window.wall)}): fuse them.",
-                cost_ns=chain.duration_ns,
+                cost_ns=0,
                 evidence="chains in the utilisation section",
                 saving_ns=saving,
                 event=timeline.event(_longest(measured, scale < 1)),
             )
+            yield Offered(about, measured.work.row[scale < 1].astype(np.intp))
     if losing:
         use = max(losing, key=lost)
         found, places = roofline.parts(measured)
@@ -230,17 +231,18 @@ def findings(result: Utilisation, model: Model, *, least: float = 0.01) -> Itera
         scale = roofline.scales(found, places, roofline.limits_of(timeline, model.hardware))
         saving = window.wall - roofline.replayed(model, measured, np.where(mine[places], scale, 1.0))
         if saving >= bar:
-            yield Finding(
+            about = Finding(
                 code="below-roof",
                 title=f"{capital(use.name)} below the roof",
                 text=f"{capital(use.name)}: {duration(use.duration_ns)} on {use.device}, at its limits {duration(use.attainable_ns or 0)}"
                 f" ({use.diagnosis}); there the window takes {duration(model.window.wall - saving)}"
                 f" (−{ratio(saving / model.window.wall)}): {first_clause(use.action or '')}.",
-                cost_ns=lost(use),
+                cost_ns=0,
                 evidence="kinds of operators in the utilisation section",
                 saving_ns=saving,
                 event=timeline.event(_longest(measured, mine[places])),
             )
+            yield Offered(about, measured.work.row[mine[places]].astype(np.intp))
 
 
 def _longest(measured: Measured, mask: NDArray[np.bool_]) -> int:

@@ -6,24 +6,24 @@ has half of the path and a clear lead over the next, and a device that hardly ev
 where an implausible time touches the window.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tracegap import activity, intervals
+from tracegap import activity, change, intervals
 from tracegap.analyses.bounds import HALF, OTHERS, Share, bound_of, said, shares_of
 from tracegap.analyses.candidate import Candidate
 from tracegap.analyses.candidates import busiest_device, candidates, is_unmarked
 from tracegap.analyses.catalogue import FINDINGS
-from tracegap.analyses.contract import Model
+from tracegap.analyses.contract import Model, Offered
 from tracegap.analyses.elsewhere import awaited
 from tracegap.analyses.gaps import DeviceGaps
-from tracegap.analyses.ledger import Ledger, draw_up
+from tracegap.analyses.ledger import OWNERS, Ledger, draw_up
 from tracegap.analyses.payoff import NoSync, Pricing
 from tracegap.analyses.plain_candidates import PLAIN_CHANGES
-from tracegap.charges import Charge
+from tracegap.charges import WORK, Charge
 from tracegap.edges import Cause
 from tracegap.kinds import Kind
 from tracegap.report import Finding, Verdict, named
@@ -40,13 +40,13 @@ IDLE = 0.2
 """Idle share of the busiest device under which it is what binds, and from which it cannot be said that nothing stands out."""
 
 
-def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] = ()) -> Verdict:
+def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Offered] = ()) -> Verdict:
     """Say what bounds the window and what to do, from the results of the analyses by their names.
 
     Parameters
     ----------
-    offered : iterable of Finding
-        What the analyses themselves have found: of work on devices and in operators, which no finding here owns.
+    offered : iterable of Offered
+        What the analyses themselves have found: of work on devices and in operators.
     """
     wall = model.window.wall
     if wall <= 0:
@@ -73,7 +73,7 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Finding] =
     open_ = {one.code: one.change for one in might if one.change is not None and one.code not in unblocked}
     saved = unblocked | pricing.savings(open_)
     told = (one.finding(wall, saved.get(one.code), _shown(model, ledger, one)) for one in might)
-    found = [*told, *given]
+    found = [*told, *_costed(model, ledger, given, {one.code for one in might})]
     worth = [one for one in found if _payoff(one) >= max(least, 1)]
     if not worth and bound != OTHERS and not (bound == "unknown" and is_unmarked(model)):
         return Verdict(_nothing(model, results), bound)
@@ -161,8 +161,22 @@ _SAID = {
 }
 
 
+def _costed(model: Model, ledger: Ledger, offered: Iterable[Offered], owners: Collection[str]) -> Iterator[Finding]:
+    """Give what is offered its cost: its work on the critical path that none of the owners, and nothing before it, has."""
+    path = ledger.path
+    free = np.isin(path.charge, WORK) & (path.slice >= 0)
+    free &= ~np.isin(ledger.owner, [number for number, code in enumerate(OWNERS) if code in owners])
+    length = path.end - path.start
+    for one in sorted(offered, key=lambda one: -_payoff(one.finding)):
+        marks = np.zeros(len(model.timeline.slices), np.uint32)
+        marks[one.rows] = 1
+        mine = free & (change.spread(model.timeline, marks)[path.slice] != 0)
+        free &= ~mine
+        yield replace(one.finding, cost_ns=int(length[mine].sum()))
+
+
 def _owned_once(findings: list[Finding], wall: int) -> tuple[Finding, ...]:
-    """Let findings own no more than there is: what is offered counts work on all devices, also beside the critical path."""
+    """Let findings own no more than there is: a device's idle time has causes that may differ from those on the path then."""
     kept, left = [], wall
     for one in findings:
         kept.append(replace(one, cost_ns=min(one.cost_ns, left)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegap import change, schedule, waste
-from tracegap.analyses.contract import Model
+from tracegap.analyses.contract import Model, Offered
 from tracegap.report import Finding, named
 from tracegap.units import count, duration, ratio
 from tracegap.waste import Found, Waste
@@ -64,7 +64,7 @@ PAGES = {
 """What each finding means and what to do, by code."""
 
 
-def findings(found: tuple[Waste, ...], model: Model, least: float) -> Iterator[Finding]:
+def findings(found: tuple[Waste, ...], model: Model, least: float) -> Iterator[Offered]:
     """Yield what is worth it of the waste that was found; one replay each.
 
     Parameters
@@ -79,7 +79,7 @@ def findings(found: tuple[Waste, ...], model: Model, least: float) -> Iterator[F
                 if saving >= least:
                     slices = model.timeline.slices
                     longest = one.rows[np.argmax(slices.end[one.rows] - slices.start[one.rows])]
-                    yield _said(one.waste, model.window.wall, saving, model.timeline.event(longest))
+                    yield Offered(_said(one.waste, model.window.wall, saving, model.timeline.event(longest)), one.rows)
 
 
 def _saving(found: Found, model: Model) -> int:
@@ -99,7 +99,7 @@ def _said(one: Waste, wall: int, saving: int, event: int | None) -> Finding:
         title=words.title,
         text=f"{words.title} takes {duration(one.duration_ns)} ({count(one.count)} ×{most}); without it the window takes"
         f" {duration(wall - saving)} (−{ratio(saving / wall)}): {words.action}.",
-        cost_ns=one.duration_ns,
+        cost_ns=0,
         evidence="activity without progress in the utilisation section",
         saving_ns=saving,
         event=event,
