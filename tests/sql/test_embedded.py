@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tracegap.errors import FormatError, UsageError
+from tracegap.errors import FormatError, SourceError, UsageError
 from tracegap.pipeline import analyze
 from tracegap.sql import Engine, guard, open_engine
 from tracegap.sql.named import named_queries
@@ -505,6 +505,19 @@ def test_a_file_that_is_no_trace_is_said_when_first_asked(tmp_path: Path) -> Non
     path.write_text("<html></html>")
     with open_engine(path) as engine, pytest.raises(FormatError):
         engine.query("SELECT * FROM slice")
+
+
+@pytest.mark.parametrize("table", ["args", "counter", "tracegap_operator"])
+def test_a_file_that_changed_between_two_readings_is_refused(table: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    events = [x("a", 0, 10, args={"k": 1}), event("C", 5, "mem", args={"free": 1})]
+    path.write_text(json.dumps(events))
+    with open_engine(path) as engine:
+        assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
+        path.write_text(json.dumps([*events, *events]))
+        with pytest.raises(SourceError, match="changed since it was first read; open it again"):
+            engine.query(f"SELECT * FROM {table}")
+        assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
 
 
 def test_every_ready_query_runs_on_a_trace_that_has_little(opened: Open) -> None:

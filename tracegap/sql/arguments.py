@@ -117,7 +117,8 @@ def read_counters(source: Source, imported: Import) -> CounterValues:
     events = imported.events
     wanted = (events.phase == ord("C")) & (events.start >= 0)
     found: list[tuple[int, int, str, int, float]] = []
-    for row, event in enumerate(iterate(source)) if wanted.any() else ():
+    rows = range(len(events)) if wanted.any() else ()
+    for row, event in zip(rows, iterate(source), strict=False):  # the file may have grown
         arguments = event.get("args")
         if not wanted[row] or not isinstance(arguments, dict):
             continue

@@ -4,11 +4,12 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from tracegap.decode import decode
+from tracegap.errors import SourceError
 from tracegap.source import Source
 from tracegap.sql.arguments import CounterValues, Details, read_counters, read_details
 from tracegap.sql.flows import FlowRow, find_flows
@@ -18,6 +19,8 @@ from tracegap.sql.schema import OWN_TABLES
 if TYPE_CHECKING:
     from tracegap.sql.own import Analysed
     from tracegap.timeline import Timeline
+
+_Read = TypeVar("_Read")
 
 _TRACK_TYPES = {
     THREAD: "thread_execution",
@@ -48,6 +51,7 @@ class Filler:
         self._source = source
         self._timeline = timeline
         self._done: set[str] = set()
+        self._read: tuple[int, ...] = ()
 
     @property
     def parts(self) -> dict[str, Callable[[], None]]:
@@ -90,13 +94,28 @@ class Filler:
     @cached_property
     def imported(self) -> Import:
         """The trace by Perfetto's rules; the file is read when this is first asked."""
+        self._read = self._state()
         return build(decode(self._source, {}))
+
+    def _again(self, read: Callable[[], _Read]) -> _Read:
+        """Read the file another time: its rows are those of `imported` only where it is the same still."""
+        found = read()
+        if self._state() != self._read:
+            raise SourceError(f"{self._source.name}: changed since it was first read; open it again when it is written")
+        return found
+
+    def _state(self) -> tuple[int, ...]:
+        try:
+            state = self._source.path.stat()
+        except OSError:  # it is gone
+            return ()
+        return state.st_ino, state.st_size, state.st_mtime_ns
 
     @cached_property
     def _analysed(self) -> "Analysed":
         from tracegap.sql.own import Analysed
 
-        return Analysed(self._timeline)
+        return Analysed(lambda: self._again(self._timeline))
 
     @cached_property
     def _found_flows(self) -> tuple[list[FlowRow], Counter[str]]:
@@ -104,11 +123,13 @@ class Filler:
 
     @cached_property
     def _details(self) -> Details:
-        return read_details(self._source, self.imported)
+        imported = self.imported
+        return self._again(lambda: read_details(self._source, imported))
 
     @cached_property
     def _counters(self) -> CounterValues:
-        return read_counters(self._source, self.imported)
+        imported = self.imported
+        return self._again(lambda: read_counters(self._source, imported))
 
     def bounds(self) -> tuple[int, int]:
         """First and last moment of the trace in ns, of slices and of counters; 0 and 0 where there are none."""
