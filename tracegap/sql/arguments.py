@@ -117,8 +117,8 @@ def read_counters(source: Source, imported: Import) -> CounterValues:
     events = imported.events
     wanted = (events.phase == ord("C")) & (events.start >= 0)
     found: list[tuple[int, int, str, int, float]] = []
-    rows = range(len(events)) if wanted.any() else ()
-    for row, event in zip(rows, iterate(source), strict=False):  # the file may have grown
+    numbers = range(len(events) if wanted.any() else 0)
+    for row, event in zip(numbers, iterate(source), strict=False):  # the file may have grown
         arguments = event.get("args")
         if not wanted[row] or not isinstance(arguments, dict):
             continue
