@@ -125,6 +125,15 @@ def test_section_tells_only_that_analysis_in_full(run: Run, trace: Path) -> None
     assert "gaps" not in document
 
 
+def test_a_section_goes_by_the_label_it_has_on_the_screen_too(run: Run, trace: Path) -> None:
+    labels = re.findall(r"^  ([A-Z?]+) ", run("analyze", trace).out, re.MULTILINE)
+    assert "FAST?" in labels
+    for label in set(labels) - {"VERDICT", "TRACE"}:
+        done = run("analyze", trace, "--section", label)
+        assert (done.code, label in done.out) == (0, True)
+        assert "How it is computed" in run("explain", label).out
+
+
 def test_steps_and_between_choose_the_window(run: Run, trace: Path) -> None:
     def window(*options: str) -> object:
         return json.loads(run("analyze", trace, "--format", "json", *options).out)["window"]
@@ -219,6 +228,7 @@ def test_every_command_and_option_has_help(run: Run) -> None:
 def test_explain_knows_problems_findings_and_analyses_and_lists_them(run: Run) -> None:
     assert "What to do:" in run("explain", "launch-without-kernel").out
     assert "How it is computed" in run("explain", "gaps").out
+    assert run("explain", "untraced_host").out == run("explain", "untraced-host").out
     listed = run("explain").out.splitlines()
     assert listed == sorted(listed)
     assert len(listed) > 20

@@ -246,6 +246,8 @@ def test_a_name_that_repeats_like_steps_is_hinted_at(read):
     timeline = read(*(x("batch", 100 * i, 100 * i + 80, "user_annotation") for i in range(3)))
     (hint,) = [problem for problem in timeline.problems if problem.code == "unmarked-steps"]
     assert (hint.count, hint.example) == (3, "--step-name '^batch$'")
+    operators = read(*(x("aten::conv2d", 100 * i, 100 * i + 80, "cpu_op") for i in range(3)))
+    assert "unmarked-steps" not in [problem.code for problem in operators.problems]
 
 
 def test_events_without_a_timed_slice_are_an_error(read):

@@ -24,6 +24,18 @@ def catalogue() -> dict[str, str]:
     return out
 
 
+def meant(word: str) -> str:
+    """Return the code that a word on the screen means: a section by its label, a cause like the finding about it.
+
+    Examples
+    --------
+    >>> meant("PATH"), meant("untraced_host"), meant("sync")
+    ('critical_path', 'untraced-host', 'sync')
+    """
+    lower = word.lower()
+    return analyses.NAMES.get(lower) or lower.replace("_", "-")
+
+
 _SEVERITIES = {
     "info": "Severity: info; nothing that is reported changed.",
     "loss": "Severity: loss; what is reported may be incomplete.",

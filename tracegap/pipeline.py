@@ -75,7 +75,7 @@ def analyze(
     UsageError
         When an option does not fit the trace.
     """
-    check_sections(sections)
+    sections = check_sections(sections)
     hardware = read_hardware(device_limits, peak_flops=peak_flops, peak_bandwidth=peak_bandwidth, counters=counters)
     timeline = trace if isinstance(trace, Timeline) else load(trace)
     window = choose_window(timeline, steps=steps, between=between, whole=whole)
@@ -137,15 +137,21 @@ def render(report: Report, format: str = "text") -> str:
     return renderer(format).render(report)
 
 
-def check_sections(names: Sequence[str]) -> None:
-    """Check that all names are analyses.
+def check_sections(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the analyses that are meant, by their names or the labels of their sections.
 
     Raises
     ------
     UsageError
-        When one is not.
+        When one is not known.
+
+    Examples
+    --------
+    >>> check_sections(["gaps", "PATH"])
+    ('gaps', 'critical_path')
     """
-    known = [analysis.NAME for analysis in analyses.ANALYSES]
     for name in names:
-        if name not in known:
-            raise UsageError(f"section {name!r} is not known: use one of {', '.join(known)}")
+        if name.lower() not in analyses.NAMES:
+            known = ", ".join(analysis.NAME for analysis in analyses.ANALYSES)
+            raise UsageError(f"section {name!r} is not known: use one of {known}")
+    return tuple(analyses.NAMES[name.lower()] for name in names)

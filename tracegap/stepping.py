@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracegap.dialects import Marks
 from tracegap.events import NO_TIME, Events
-from tracegap.kinds import DEVICE_WORK, Kind, Role, is_any
+from tracegap.kinds import CALLS, DEVICE_WORK, Kind, Role, is_any
 from tracegap.problems import Problem, problem
 from tracegap.tables import Slices, Stages, Steps, Tracks
 
@@ -241,9 +241,13 @@ def _enclosing(
 
 
 def _repeats(slices: Slices, tracks: Tracks, names: tuple[str, ...]) -> list[Problem]:
-    """Return, for a trace without steps, a hint at the name that repeats and covers most of one thread, if there is one."""
+    """Return, for a trace without steps, a hint at the name that repeats and covers most of one thread, if there is one.
+
+    Operators and calls of an API are parts of a step, and no steps.
+    """
     rows = np.flatnonzero((tracks.role[slices.track] == Role.HOST) & tracks.ordered[slices.track] & slices.plausible)
     rows = rows[(slices.parent[rows] < 0) & (slices.name[rows] >= 0)]
+    rows = rows[~is_any(slices.kind[rows], (Kind.OP, *CALLS))]
     if not len(rows):
         return []
     key = slices.track[rows].astype(np.int64) * len(names) + slices.name[rows]

@@ -9,10 +9,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracegap.analyses import critical_path, gaps, memory, overhead, serialisation, stages, steps, utilisation, verdict
-from tracegap.analyses.contract import Analysis, Model, Offering
+from tracegap.analyses.contract import Analysis, Labelled, Model, Offering
 from tracegap.report import Verdict
 
 ANALYSES: tuple[Analysis, ...] = (steps, stages, gaps, serialisation, critical_path, utilisation, memory, overhead)
+
+NAMES: Mapping[str, str] = {
+    word: one.NAME for one in ANALYSES for word in (one.NAME, one.LABEL if isinstance(one, Labelled) else one.NAME)
+}
+"""Names of analyses by what they are called, by their name or the label of their section."""
 
 _OFFERING = [(one.NAME, one) for one in ANALYSES if isinstance(one, Offering)]
 
@@ -35,4 +40,4 @@ def judge(model: Model, results: Mapping[str, Any]) -> Verdict:
     return verdict.judge(model, results, offered)
 
 
-__all__ = ["ANALYSES", "FINDINGS", "Analysis", "Model", "Offering", "judge", "run_all"]
+__all__ = ["ANALYSES", "FINDINGS", "NAMES", "Analysis", "Labelled", "Model", "Offering", "judge", "run_all"]

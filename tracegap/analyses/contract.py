@@ -54,6 +54,13 @@ class Offered:
 
 
 @runtime_checkable
+class Labelled(Protocol):
+    """What a module of this folder has whose section goes by another word than its name on the screen."""
+
+    LABEL: str
+
+
+@runtime_checkable
 class Offering(Protocol):
     """What a module of this folder may have besides: findings for the verdict."""
 

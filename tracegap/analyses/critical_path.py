@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from tracegap import change, schedule
 from tracegap.analyses.contract import Model
 from tracegap.analyses.path_results import TOP, CriticalPath, Named, OffPath, Part, Segment
-from tracegap.analyses.path_words import TITLE, section
+from tracegap.analyses.path_words import LABEL, TITLE, section
 from tracegap.charges import WORK, Charge
 from tracegap.dag import Dag
 from tracegap.kinds import Kind
 from tracegap.segments import Segments
 
-__all__ = ["NAME", "TITLE", "CriticalPath", "run", "section"]
+__all__ = ["LABEL", "NAME", "TITLE", "CriticalPath", "run", "section"]
 
 NAME = "critical_path"
 

@@ -25,7 +25,7 @@ def section(result: Gaps) -> Section:
     tables = [table for device in result.devices for table in _tables(device)]
     if not result.devices:
         tables = _gap_tables("all threads", whole.idle_ns, whole)
-    return Section("gaps", TITLE, tuple(lines), tuple(tables), tuple(_notes(result)), label="gaps")
+    return Section("gaps", TITLE, tuple(lines), tuple(tables), tuple(_notes(result)))
 
 
 def _sentences(device: DeviceGaps) -> list[str]:

@@ -7,6 +7,7 @@ from tracegap.report import Column, Section, Table, named
 from tracegap.units import Unit, count, duration, ratio
 
 TITLE = "What is on the critical path?"
+LABEL = "path"
 
 NEAR = 0.01
 """Share of the window of slack under which a name off the path is nearly critical: a change of that size puts it on the path."""
@@ -33,7 +34,7 @@ def section(result: CriticalPath) -> Section:
             f" ({ratio((best.drag_ns or 0) / result.length_ns)}); it is on the path for {duration(best.duration_ns)}."
         )
     lines += _beside(result)
-    return Section("critical_path", TITLE, tuple(lines), _tables(result), tuple(_notes(result)), label="path")
+    return Section("critical_path", TITLE, tuple(lines), _tables(result), tuple(_notes(result)), label=LABEL)
 
 
 def _beside(result: CriticalPath) -> list[str]:

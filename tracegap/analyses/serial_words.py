@@ -7,6 +7,7 @@ from tracegap.report import Column, Section, Table, named
 from tracegap.units import Unit, duration, ratio
 
 TITLE = "What is serialised that could be concurrent?"
+LABEL = "serial"
 
 NOTABLE = 0.01
 """Share of the window that two stages must cost by never overlapping before a sentence is spent on them."""
@@ -26,7 +27,7 @@ def section(result: Serialisation) -> Section:
         notes.append("Which stages carry a dependence from step to step is inferred from their names and order.")
     if any(pair.relation == "unknown" for pair in result.pairs):
         notes.append("unknown: no recorded dependence joins the two, but the trace does not record all of them.")
-    return Section("serialisation", TITLE, tuple(lines), tuple(tables), tuple(notes), label="serial")
+    return Section("serialisation", TITLE, tuple(lines), tuple(tables), tuple(notes), label=LABEL)
 
 
 def _pipelining_lines(result: Serialisation) -> Iterator[str]:

@@ -27,7 +27,7 @@ from tracegap import intervals
 from tracegap.activity import covered
 from tracegap.analyses.contract import Model
 from tracegap.analyses.serial_results import Alone, Exposed, Pair, Pipelining, Resource, Serialisation, StageTime
-from tracegap.analyses.serial_words import TITLE, section
+from tracegap.analyses.serial_words import LABEL, TITLE, section
 from tracegap.datagraph import parallelism
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind, Role
@@ -37,7 +37,7 @@ from tracegap.pipelining import predict
 from tracegap.stagegraph import StageGraph, stage_graph
 from tracegap.stagetimes import device_times, merge_carried, stage_times
 
-__all__ = ["NAME", "TITLE", "Serialisation", "run", "section"]
+__all__ = ["LABEL", "NAME", "TITLE", "Serialisation", "run", "section"]
 
 NAME = "serialisation"
 

@@ -45,6 +45,7 @@ from tracegap.units import duration, ratio, size
 
 NAME = "utilisation"
 TITLE = "Busy or fast?"
+LABEL = "fast?"
 
 
 def run(model: Model) -> Utilisation | None:
@@ -163,7 +164,7 @@ def section(result: Utilisation) -> Section:
             )
         ]
     lines += [*work_lines(result), *waste.sentences(result.waste)]
-    return Section(NAME, TITLE, tuple(lines), tuple(tables(result)), tuple(notes(result)), label="fast?")
+    return Section(NAME, TITLE, tuple(lines), tuple(tables(result)), tuple(notes(result)), label=LABEL)
 
 
 FINDINGS: dict[str, str] = {

@@ -24,13 +24,14 @@ def run(
     ] = None,
 ) -> None:
     """Explain a problem, a finding, or an analysis."""
-    from tracegap.explain import catalogue
+    from tracegap.explain import catalogue, meant
 
     known = catalogue()
     if code is None:
         wide = max(map(len, known))
         write("".join(f"{name:<{wide}}  {text.splitlines()[0]}\n" for name, text in sorted(known.items())), None)
         return
+    code = meant(code)
     if code not in known:
         from difflib import get_close_matches
 

@@ -77,7 +77,7 @@ def _inferred(answer: Answer) -> str:
         return "No dependency on that path is inferred."
     number = answer.inferred_edges
     ties = f"{count(number)} dependencies that are" if number > 1 else "one dependency that is"
-    return f"That path passes {ties} inferred, not recorded; {ratio(answer.inferred_ratio)} of its time lie there."
+    return f"That path passes {ties} inferred, not recorded; {ratio(answer.inferred_ratio)} of its time is there."
 
 
 def _swept(one: Sweep) -> str:
