@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tracegap.pipeline import analyze
+from tracegap.sql.schema import OWN_TABLES
+
 EVENTS = [
     {"ph": "X", "name": "a|b", "cat": "op", "ts": 0, "dur": 3, "pid": 1, "tid": 1},
     {"ph": "X", "name": "c", "cat": "op", "ts": 10, "dur": 2.5, "pid": 1, "tid": 1},
@@ -138,3 +141,17 @@ def test_a_time_limit_ends_a_query(trace: Path) -> None:
     done = query(trace, endless, "--time-limit", "0.2")
     assert done.returncode == 2
     assert "ran for more than 0.2 s" in done.stderr
+
+
+def test_the_shell_shows_the_columns_of_a_table_and_leaves_without_a_dot(trace: Path) -> None:
+    done = query(trace, "--interactive", stdin=".schema tracegap_step\n.schema nosuch\nquit\nSELECT 1;\n")
+    assert done.stdout.split() == list(OWN_TABLES["tracegap_step"])
+    assert "no such table: nosuch; .tables lists them" in done.stderr
+
+
+def test_the_window_of_our_own_tables_can_be_chosen(samples: Path) -> None:
+    wall = "SELECT sum(dur) AS ns FROM tracegap_critical_path"
+    chosen = query(samples / "cuda_host_bound.json.gz", wall, "--steps", "2:3", "--format", "json")
+    window = analyze(samples / "cuda_host_bound.json.gz", steps=(2, 3)).window
+    assert json.loads(chosen.stdout) == [{"ns": window["wall_ns"]}]
+    assert "no such step" in query(samples / "cuda_host_bound.json.gz", wall, "--steps", "9").stderr

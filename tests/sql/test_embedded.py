@@ -384,6 +384,7 @@ def test_a_value_beyond_all_bounds_is_refused(opened: Open) -> None:
     ("sql", "text"),
     [
         ("SELECT nosuch FROM slice", "the query cannot run: no such column: nosuch"),
+        ("SELECT s.nme FROM slice s", "no such column: s.nme; near: name"),
         (
             "SELECT * FROM thread_slice",
             "no such table: thread_slice; INCLUDE PERFETTO MODULE slices.with_context first",

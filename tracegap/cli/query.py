@@ -65,6 +65,9 @@ def run(
     time_limit: Annotated[
         float, typer.Option("--time-limit", metavar="SECONDS", help="Stop a query after that; 0 for never.", min=0)
     ] = 60.0,
+    steps: options.Steps = None,
+    between: options.Between = None,
+    whole: options.Whole = False,
     step_name: options.StepName = None,
     dialect: options.Dialect = None,
     max_bytes: options.MaxBytes = None,
@@ -101,6 +104,9 @@ def run(
         trace,
         engine=engine,
         trace_processor=trace_processor,
+        steps=options.step_range(steps),
+        between=options.time_range(between),
+        whole=whole,
         dialect=dialect,
         step_name=step_name,
         max_bytes=limit,

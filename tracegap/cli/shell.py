@@ -13,9 +13,12 @@ from tracegap.sql import Engine
 from tracegap.sql.formats import to_table
 from tracegap.sql.named import named_queries, named_query
 
+_LEAVE = (".quit", ".exit", "quit", "exit")
+
 _HELP = """\
 A statement ends with ; and may run over several lines.
 .tables        what can be queried
+.schema TABLE  the columns of a table
 .queries       the ready queries
 .run NAME      run a ready query
 .help          this
@@ -45,9 +48,9 @@ def converse(engine: Engine, trace: str, *, time_limit_s: float | None) -> None:
                 print(file=sys.stderr)
                 waiting = ""
                 continue
+            if not waiting and line.strip() in _LEAVE:
+                return
             if not waiting and line.strip().startswith("."):
-                if line.strip() in (".quit", ".exit"):
-                    return
                 _answer(engine, line.split(), time_limit_s)
                 continue
             waiting += line + "\n"
@@ -68,6 +71,8 @@ def _answer(engine: Engine, words: list[str], time_limit_s: float | None) -> Non
     match words:
         case [".tables"]:
             write("".join(f"{printable(name)}\n" for name in engine.tables()), None)
+        case [".schema", table]:
+            _show_columns(engine, table)
         case [".queries"]:
             write("".join(f"{query.name}  {query.text}\n" for query in named_queries()), None)
         case [".run", name]:
@@ -77,6 +82,19 @@ def _answer(engine: Engine, words: list[str], time_limit_s: float | None) -> Non
                 print(printable(str(error)), file=sys.stderr)
         case _:
             write(_HELP, None)
+
+
+def _show_columns(engine: Engine, table: str) -> None:
+    quoted = table.replace("'", "''")
+    try:
+        columns = engine.query(f"PRAGMA table_xinfo('{quoted}')")["name"]
+    except TracegapError as error:
+        print(printable(str(error)), file=sys.stderr)
+        return
+    if not columns:
+        print(f"no such table: {printable(table)}; .tables lists them", file=sys.stderr)
+    else:
+        write("".join(f"{printable(name)}\n" for name in columns), None)
 
 
 def _run(engine: Engine, sql: str, time_limit_s: float | None) -> None:

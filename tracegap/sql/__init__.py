@@ -5,13 +5,15 @@
 ...     engine.query("SELECT name, sum(dur) FROM slice GROUP BY name").to_pandas()
 """
 
-from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from tracegap.errors import UsageError
 from tracegap.sql.result import QueryResult
+
+if TYPE_CHECKING:
+    from tracegap.timeline import Timeline, Window
 
 __all__ = ["ENGINES", "Engine", "QueryResult", "open_engine"]
 
@@ -47,6 +49,9 @@ def open_engine(
     *,
     engine: str = "embedded",
     trace_processor: Path | None = None,
+    steps: tuple[int, int] | None = None,
+    between: tuple[int, int] | None = None,
+    whole: bool = False,
     dialect: str | None = None,
     step_name: str | None = None,
     max_bytes: int | None = None,
@@ -61,6 +66,8 @@ def open_engine(
         SQLite with Perfetto's tables, or Perfetto's own trace processor.
     trace_processor : Path, optional
         The ``trace_processor_shell`` to run, for ``perfetto``.
+    steps, between, whole
+        The window of the ``tracegap_`` tables, as for `tracegap.analyze`; the other tables hold the whole trace.
     dialect, step_name, max_bytes
         As for `tracegap.load`; the first two matter to the ``tracegap_`` tables only.
 
@@ -71,17 +78,23 @@ def open_engine(
     UsageError
         When there is no such engine.
     """
-    from tracegap.pipeline import load
     from tracegap.source import MAX_BYTES, open_source
 
     source = open_source(path, max_bytes=MAX_BYTES if max_bytes is None else max_bytes)
-    timeline = partial(load, source.path, dialect=dialect, step_name=step_name, max_bytes=max_bytes)
+
+    def look() -> "tuple[Timeline, Window]":
+        from tracegap.extent import choose_window
+        from tracegap.loading import load
+
+        timeline = load(source.path, dialect=dialect, step_name=step_name, max_bytes=max_bytes)
+        return timeline, choose_window(timeline, steps=steps, between=between, whole=whole)
+
     if engine == "embedded":
         from tracegap.sql.embedded import EmbeddedEngine
 
-        return EmbeddedEngine(source, timeline)
+        return EmbeddedEngine(source, look)
     if engine == "perfetto":
         from tracegap.sql.trace_processor import PerfettoEngine
 
-        return PerfettoEngine(source, timeline, shell=trace_processor)
+        return PerfettoEngine(source, look, shell=trace_processor)
     raise UsageError(f"there is no engine {engine!r}: choose one of {', '.join(ENGINES)}")

@@ -8,7 +8,8 @@ cache, and away when the engine closes.
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
+from difflib import get_close_matches
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ from tracegap.sql.schema import DETAIL, OWN_TABLES, SEARCHED, TABLES
 from tracegap.sql.tokens import statements
 
 if TYPE_CHECKING:
-    from tracegap.timeline import Timeline
+    from tracegap.timeline import Timeline, Window
 
 TIME_LIMIT_S = 60.0
 
@@ -43,11 +44,11 @@ class EmbeddedEngine(Engine):
     Parameters
     ----------
     source : Source
-    timeline : callable returning Timeline
+    look : callable returning (Timeline, Window)
         Asked once, when a query first reads a table of ours.
     """
 
-    def __init__(self, source: Source, timeline: "Callable[[], Timeline]") -> None:
+    def __init__(self, source: Source, look: "Callable[[], tuple[Timeline, Window]]") -> None:
         self._source = source
         self._connection = sqlite3.connect("", isolation_level=None, cached_statements=0)
         for setting in (
@@ -63,7 +64,7 @@ class EmbeddedEngine(Engine):
         self._protected = {str(row[0]) for row in self._connection.execute("SELECT name FROM sqlite_master")}
         self._authorizer, self._refused = guard.authorizer(self._protected)
         guard.limit(self._connection)
-        self._filler = Filler(self._connection, source, timeline)
+        self._filler = Filler(self._connection, source, look)
         self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
         self._functions: dict[str, perfetto_sql.Function | perfetto_sql.TableFunction] = {}
         self._included: set[str] = set()
@@ -282,6 +283,15 @@ class EmbeddedEngine(Engine):
             values = self._arguments[key] = dict(rows.fetchall())
         return values.get(set_id) if set_id is not None else None
 
+    def _columns(self) -> set[str]:
+        """Return the names of the columns of all tables and views."""
+        found: set[str] = set()
+        for table in self.tables():
+            name = table.replace('"', '""')
+            with suppress(sqlite3.Error):  # a view whose table is gone
+                found.update(str(row[1]) for row in self._connection.execute(f'PRAGMA table_xinfo("{name}")'))
+        return found
+
     def _explain(self, error: BaseException) -> UsageError:
         """Say in one line what is wrong with a statement."""
         if self._refused:
@@ -294,6 +304,9 @@ class EmbeddedEngine(Engine):
             )
             hint = f"INCLUDE PERFETTO MODULE {home} first" if home else f"there are {', '.join(self.tables())}"
             return UsageError(f"no such table: {table}; {hint}")
+        if text.startswith("no such column: "):
+            near = get_close_matches(text.rpartition(" ")[2].rpartition(".")[2], self._columns(), 3)
+            return UsageError(f"the query cannot run: {text}{'; near: ' * bool(near)}{', '.join(near)}")
         if "binding" in text.lower():
             return UsageError("the query has a parameter, such as ? or $x, as only functions have; write the value")
         if "user-defined " in text:

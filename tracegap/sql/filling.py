@@ -18,7 +18,7 @@ from tracegap.sql.schema import OWN_TABLES
 
 if TYPE_CHECKING:
     from tracegap.sql.own import Analysed
-    from tracegap.timeline import Timeline
+    from tracegap.timeline import Timeline, Window
 
 _Read = TypeVar("_Read")
 
@@ -46,10 +46,12 @@ _STATS = {
 class Filler:
     """A trace, and which of its parts stand in the tables of `connection` already."""
 
-    def __init__(self, connection: sqlite3.Connection, source: Source, timeline: "Callable[[], Timeline]") -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, source: Source, look: "Callable[[], tuple[Timeline, Window]]"
+    ) -> None:
         self._connection = connection
         self._source = source
-        self._timeline = timeline
+        self._look = look
         self._done: set[str] = set()
         self._read: tuple[int, ...] = ()
 
@@ -115,7 +117,7 @@ class Filler:
     def _analysed(self) -> "Analysed":
         from tracegap.sql.own import Analysed
 
-        return Analysed(lambda: self._again(self._timeline))
+        return Analysed(lambda: self._again(self._look))
 
     @cached_property
     def _found_flows(self) -> tuple[list[FlowRow], Counter[str]]:

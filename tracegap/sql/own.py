@@ -14,29 +14,31 @@ from tracegap import activity, analyses, dag
 from tracegap.analyses import Model, gaps
 from tracegap.analyses.gap_causes import Pieces
 from tracegap.charges import WORK, Charge
-from tracegap.extent import choose_window
 from tracegap.kinds import DEVICE_WORK, Kind, is_any
 from tracegap.report import Finding, unmarked
 from tracegap.sql.importing import Import
-from tracegap.timeline import Timeline
+from tracegap.timeline import Timeline, Window
 
 
 class Analysed:
-    """A timeline and what follows from it for its default window, each worked out when it is first asked for."""
+    """A timeline and what follows from it for a window, each worked out when it is first asked for."""
 
-    def __init__(self, read: Callable[[], Timeline]) -> None:
-        self._read = read
+    def __init__(self, look: Callable[[], tuple[Timeline, Window]]) -> None:
+        self._look = look
 
     @cached_property
+    def _seen(self) -> tuple[Timeline, Window]:
+        return self._look()
+
+    @property
     def timeline(self) -> Timeline:
         """The slices of the trace."""
-        return self._read()
+        return self._seen[0]
 
     @cached_property
     def model(self) -> Model:
-        """The default window and its dependency graph."""
-        window = choose_window(self.timeline)
-        return Model(self.timeline, window, dag.build(self.timeline, window))
+        """The window and its dependency graph."""
+        return Model(*self._seen, dag.build(*self._seen))
 
     @cached_property
     def idle(self) -> tuple[gaps.Idle, ...]:

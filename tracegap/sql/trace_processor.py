@@ -27,7 +27,7 @@ from tracegap.sql.tokens import tokenize
 
 if TYPE_CHECKING:
     from tracegap.sql.own import Analysed
-    from tracegap.timeline import Timeline
+    from tracegap.timeline import Timeline, Window
 
 _OPTION = "--trace-processor"
 _STDERR, _ADVICE = "\nstderr: ", "\nIf this is a slow machine"
@@ -42,7 +42,7 @@ class PerfettoEngine(Engine):
     Parameters
     ----------
     source : Source
-    timeline : callable returning Timeline
+    look : callable returning (Timeline, Window)
         Asked once, when a query first names a table of ours.
     shell : Path, optional
         The ``trace_processor_shell`` to run; by default the package downloads its own.
@@ -55,13 +55,15 @@ class PerfettoEngine(Engine):
         When it does not load the trace.
     """
 
-    def __init__(self, source: Source, timeline: "Callable[[], Timeline]", *, shell: Path | None = None) -> None:
+    def __init__(
+        self, source: Source, look: "Callable[[], tuple[Timeline, Window]]", *, shell: Path | None = None
+    ) -> None:
         if shell is not None and not shell.is_file():
             raise SourceError(f"{_OPTION} {shell}: there is no such file")
         if shell is not None and not os.access(shell, os.X_OK):
             raise SourceError(f"{_OPTION} {shell}: may not be run; make it executable")
         self._source = source
-        self._timeline = timeline
+        self._look = look
         self._own: set[str] = set()
         self._processor = _start(source, shell)
         try:
@@ -143,7 +145,7 @@ class PerfettoEngine(Engine):
     def _analysed(self) -> "Analysed":
         from tracegap.sql.own import Analysed
 
-        return Analysed(self._timeline)
+        return Analysed(self._look)
 
     @cached_property
     def _matched(self) -> tuple[Import, dict[int, int]]:
