@@ -15,6 +15,7 @@ import typer
 
 from tracegap.cli import analyze, explain, export, info, open, query, whatif
 from tracegap.errors import TracegapError
+from tracegap.renderers.names import printable
 
 COMMANDS = (analyze, whatif, info, query, export, open, explain)
 _INTERRUPTED = 130
@@ -107,7 +108,5 @@ def _usage(message: str, arguments: Sequence[str]) -> str:
 
 
 def _fail(message: str) -> int:
-    from tracegap.renderers.names import printable
-
     print(f"tracegap: {printable(message)}", file=sys.stderr)
     return 2

@@ -8,6 +8,7 @@ import typer
 from tracegap.cli import options
 from tracegap.cli.output import apart, created, say, say_written, status
 from tracegap.errors import UsageError
+from tracegap.units import duration
 
 NAME = "export"
 
@@ -52,7 +53,6 @@ def run(
     limit = options.size(max_bytes)
     from tracegap import pipeline
     from tracegap.graphs import check
-    from tracegap.units import duration
 
     check(chosen)
     with status(f"exporting {trace}"), created(output) as file:

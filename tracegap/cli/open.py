@@ -15,6 +15,7 @@ import typer
 
 from tracegap.cli import options
 from tracegap.cli.output import say_written, status
+from tracegap.renderers.names import printable
 
 NAME = "open"
 
@@ -38,7 +39,6 @@ def run(
     window = options.step_range(steps), options.time_range(between)
     limit = options.size(max_bytes)
     from tracegap import pipeline
-    from tracegap.renderers.names import printable
     from tracegap.serve import PORT, Shelf
 
     # A file without a name is gone whatever ends the program.

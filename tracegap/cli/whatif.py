@@ -7,6 +7,7 @@ import typer
 from tracegap.cli import options
 from tracegap.cli.output import apart, chosen, emit, status
 from tracegap.errors import UsageError
+from tracegap.units import nanoseconds
 
 NAME = "whatif"
 
@@ -114,8 +115,6 @@ def _factor(text: str) -> tuple[str, float]:
 
 
 def _length(text: str) -> tuple[str, int]:
-    from tracegap.units import nanoseconds
-
     name, value = _parts("--set", text, "a time, as in load_data=5ms")
     try:
         return name, nanoseconds(value)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from json import dumps
 from typing import Any
 
 import msgspec
@@ -125,8 +126,6 @@ def json(value: object) -> bytes:
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
-        from json import dumps
-
         return dumps(value, ensure_ascii=False).encode("utf-8", "replace")
 
 
