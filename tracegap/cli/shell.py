@@ -2,12 +2,12 @@
 
 import sqlite3
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tracegap.cli.output import write
-from tracegap.errors import TracegapError
+from tracegap.errors import TracegapError, UsageError
 from tracegap.renderers.names import printable
 from tracegap.sql import Engine
 from tracegap.sql.formats import to_table
@@ -42,7 +42,8 @@ def converse(engine: Engine, trace: str, *, time_limit_s: float | None) -> None:
                 line = input(further if waiting else first)
             except EOFError:
                 if waiting:
-                    _run(engine, waiting, time_limit_s)
+                    with _going_on():
+                        _run(engine, waiting, time_limit_s)
                 return
             except KeyboardInterrupt:
                 print(file=sys.stderr)
@@ -51,11 +52,13 @@ def converse(engine: Engine, trace: str, *, time_limit_s: float | None) -> None:
             if not waiting and line.strip() in _LEAVE:
                 return
             if not waiting and line.strip().startswith("."):
-                _answer(engine, line.split(), time_limit_s)
+                with _going_on():
+                    _answer(engine, line.split(), time_limit_s)
                 continue
             waiting += line + "\n"
             if _is_complete(waiting):
-                _run(engine, waiting, time_limit_s)
+                with _going_on():
+                    _run(engine, waiting, time_limit_s)
                 waiting = ""
             elif not waiting.strip():
                 waiting = ""
@@ -70,42 +73,42 @@ def _answer(engine: Engine, words: list[str], time_limit_s: float | None) -> Non
     """Do a command that begins with a dot."""
     match words:
         case [".tables"]:
-            write("".join(f"{printable(name)}\n" for name in engine.tables()), None)
+            _list(engine.tables())
         case [".schema", table]:
-            _show_columns(engine, table)
+            _list(_columns(engine, table))
         case [".queries"]:
-            write("".join(f"{query.name}  {query.text}\n" for query in named_queries()), None)
+            _list(f"{query.name}  {query.text}" for query in named_queries())
         case [".run", name]:
-            try:
-                _run(engine, named_query(name).sql, time_limit_s)
-            except TracegapError as error:
-                print(printable(str(error)), file=sys.stderr)
+            _run(engine, named_query(name).sql, time_limit_s)
         case _:
             write(_HELP, None)
 
 
-def _show_columns(engine: Engine, table: str) -> None:
+def _list(lines: Iterable[str]) -> None:
+    write("".join(f"{printable(line)}\n" for line in lines), None)
+
+
+def _columns(engine: Engine, table: str) -> tuple[str, ...]:
     quoted = table.replace("'", "''")
-    try:
-        columns = engine.query(f"PRAGMA table_xinfo('{quoted}')")["name"]
-    except TracegapError as error:
-        print(printable(str(error)), file=sys.stderr)
-        return
+    columns = engine.query(f"PRAGMA table_xinfo('{quoted}')")["name"]
     if not columns:
-        print(f"no such table: {printable(table)}; .tables lists them", file=sys.stderr)
-    else:
-        write("".join(f"{printable(name)}\n" for name in columns), None)
+        raise UsageError(f"no such table: {table}; .tables lists them")
+    return columns
 
 
 def _run(engine: Engine, sql: str, time_limit_s: float | None) -> None:
+    write(to_table(engine.query(sql, time_limit_s=time_limit_s)), None)
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Say what went wrong, and let the conversation go on."""
     try:
-        result = engine.query(sql, time_limit_s=time_limit_s)
+        yield
     except TracegapError as error:
         print(printable(str(error)), file=sys.stderr)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
-    else:
-        write(to_table(result), None)
 
 
 @contextmanager
