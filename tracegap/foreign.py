@@ -11,6 +11,8 @@ from tracegap.problems import Problem
 
 _LINK = "record a trace with torch.profiler, jax.profiler, TensorFlow, ONNX Runtime or another writer of Chrome's Trace Event format"
 
+_KILLED = "the program may have been killed while its profiler wrote: copy the file again, or record again"
+
 
 def describe(
     beginning: bytes,
@@ -50,11 +52,13 @@ def describe(
             if one.code in _OF_ARCHIVE:
                 cut = f"{_OF_ARCHIVE[one.code]} {one.example.removesuffix(' of the archive')}"
                 return f"no events: {cut}, before its first event is whole; copy the file again, or record again"
-    return inside + (
-        _of_list(start, end, problems) if start[:1] == b"["
-        else _of_object(header, events, end, problems) if start[:1] == b"{"
-        else _of_text(start, layers[-1] if layers and not inside else "file")
-    )  # fmt: skip
+    if start[:1] == b"[":
+        what = _of_list(start, end, problems)
+    elif start[:1] == b"{":
+        what = _of_object(header, events, end, problems)
+    else:
+        what = _of_text(start, layers[-1] if layers and not inside else "file")
+    return inside + what
 
 
 _OF_ARCHIVE = {"truncated-archive": "the archive is cut off at", "damaged-archive": "the archive is damaged"}
@@ -99,15 +103,10 @@ def _broken(end: int | None, problems: Sequence[Problem]) -> str:
     where = "" if end is None else f", and the text ends at byte {end:,}"
     if lost is not None:
         return (
-            f"no events: what stands at {lost.example} is cut off or damaged beyond repair, nothing else is whole{where}; the"
-            " program may have been killed while its profiler wrote: copy the file again, or record again"
+            f"no events: what stands at {lost.example} is cut off or damaged beyond repair, nothing else is whole{where};"
+            f" {_KILLED}"
         )
-    if end is None:
-        return ""
-    return (
-        f"no events: the text ends at byte {end:,}, before the first; the program may have been killed while its profiler"
-        " wrote: copy the file again, or record again"
-    )
+    return "" if end is None else f"no events: the text ends at byte {end:,}, before the first; {_KILLED}"
 
 
 def _of_object(header: Mapping[str, Any], events: str, end: int | None, problems: Sequence[Problem]) -> str:
