@@ -60,6 +60,11 @@ class Segments(Columns):
     edge: Int32
     carried: Bool
 
+    def longest(self, mask: NDArray[np.bool_]) -> int:
+        """Return the slice of the longest segment in the mask, bool[k]; −1 where it has none of a slice."""
+        rows = np.flatnonzero(mask & (self.slice >= 0))
+        return int(self.slice[rows[np.argmax((self.end - self.start)[rows])]]) if len(rows) else -1
+
 
 def path(dag: Dag) -> Segments:
     """Return the critical path of the window as segments that tile it."""

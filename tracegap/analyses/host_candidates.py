@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracegap import intervals
 from tracegap.analyses import host_causes
@@ -18,7 +17,6 @@ from tracegap.intervals import Intervals
 from tracegap.report import named
 from tracegap.scenarios.answer import ask
 from tracegap.scenarios.changes import Changes
-from tracegap.segments import Segments
 from tracegap.stagetimes import OUTSIDE
 from tracegap.units import duration
 
@@ -86,10 +84,5 @@ def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Can
         action="begin there",
         evidence="work on the path by name",
         saving=wall - answer.replayed_wall_ns,
-        row=_longest_of(path, works & (slices.name[path.slice] == name)),
+        row=path.longest(works & (slices.name[path.slice] == name)),
     )
-
-
-def _longest_of(path: Segments, mask: NDArray[np.bool_]) -> int:
-    """Return the slice of the longest segment in the mask, which is not empty."""
-    return int(path.slice[np.argmax(np.where(mask, path.end - path.start, -1))])

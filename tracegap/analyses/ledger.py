@@ -86,11 +86,7 @@ class Ledger:
 
     def longest(self, code: str) -> int:
         """Return the slice of the longest segment that a finding owns; −1 where it owns none of a slice."""
-        owned = self.path.slice >= 0
-        owned &= self.owner == OWNERS.index(code) if code in OWNERS else False
-        length = np.where(owned, self.path.end - self.path.start, -1)
-        at = int(np.argmax(length))
-        return int(self.path.slice[at]) if owned[at] else -1
+        return self.path.longest(self.owner == OWNERS.index(code)) if code in OWNERS else -1
 
 
 def draw_up(model: Model, results: Mapping[str, Any], *, blaming: bool, spared: Collection[str] = ()) -> Ledger:
