@@ -9,7 +9,7 @@ import orjson
 from tracegap.decode import decode, iterate
 from tracegap.events import NO_TIME
 from tracegap.source import open_source
-from tracegap.sql.flows import _flow_id
+from tracegap.sql.flows import flow_id
 from tracegap.sql.importing import SPILLED, Import, build
 
 _TEXT = {**dict.fromkeys(range(32), "_"), ord("\\"): "/", ord('"'): "'", 0xFFFD: "_"}
@@ -44,7 +44,7 @@ def write_plain(trace: Path, target: Path) -> None:
                     plain[key] = threads.setdefault(value, _FIRST_THREAD + len(threads))
             for key in ("id", "bind_id"):
                 value = event.get(key)
-                flow = _flow_id(value) if isinstance(value, int | str) and not isinstance(value, bool) else None
+                flow = flow_id(value) if isinstance(value, int | str) and not isinstance(value, bool) else None
                 if flow is not None and (key == "bind_id" or event["ph"][0] in "stf"):
                     plain[key] = flows.setdefault(flow, len(flows))
             lines.append(orjson.dumps(plain))

@@ -306,7 +306,8 @@ class EmbeddedEngine(Engine):
             return UsageError(f"no such table: {table}; {hint}")
         if text.startswith("no such column: "):
             near = get_close_matches(text.rpartition(" ")[2].rpartition(".")[2], self._columns(), 3)
-            return UsageError(f"the query cannot run: {text}{'; near: ' * bool(near)}{', '.join(near)}")
+            hint = f"; near: {', '.join(near)}" if near else ""
+            return UsageError(f"the query cannot run: {text}{hint}")
         if "binding" in text.lower():
             return UsageError("the query has a parameter, such as ? or $x, as only functions have; write the value")
         if "user-defined " in text:

@@ -44,7 +44,7 @@ def _arrows(imported: Import, stats: Counter[str]) -> list[tuple[tuple[int, int]
     """Return (moment, letter, slice, key, whether it waits for a later slice), the moment being what orders them."""
     events = imported.events
     rows = imported.flow_event
-    ids = [_flow_id(value) for value in events.ids]
+    ids = [flow_id(value) for value in events.ids]
     enclosing = np.zeros(len(events), bool)
     bp = events.field("bp")
     enclosing[bp.rows[[events.strings[text] == "e" for text in bp.values]]] = True
@@ -85,14 +85,14 @@ def _bound(imported: Import) -> list[tuple[tuple[int, int], str, int, tuple[int,
     for row, id_, out, into in zip(
         bind.rows.tolist(), bind.values.tolist(), leaving.tolist(), entering.tolist(), strict=True
     ):
-        number, at = _flow_id(events.ids[id_]), int(slice_of[row])
+        number, at = flow_id(events.ids[id_]), int(slice_of[row])
         if number is not None and at >= 0 and (out or into):
             letter = "t" if out and into else "s" if out else "f"
             arrows.append(((at, -2), letter, at, (number,), False))
     return arrows
 
 
-def _flow_id(value: int | str) -> int | None:
+def flow_id(value: int | str) -> int | None:
     """Read an id as Perfetto does: numbers as they are, texts as hexadecimal; from 2⁶³ on they are negative in SQL."""
     try:
         number = value if isinstance(value, int) else int(value, 16)
