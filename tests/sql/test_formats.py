@@ -73,10 +73,6 @@ def test_json_gives_every_value_of_every_column_back(result: QueryResult) -> Non
     assert all(next(iter(row)) == result.columns[0] for row in read)
 
 
-def test_json_has_a_key_for_every_column_of_one_name() -> None:
-    assert json.loads(to_json(QueryResult(("a", "a"), ((1, 2),)))) == [{"a": 1, "a_2": 2}]
-
-
 @given(results)
 def test_markdown_shows_every_value_as_text_and_nothing_else(result: QueryResult) -> None:
     tokens = MarkdownIt("commonmark").enable("table").parse(to_markdown(result))
@@ -289,10 +285,6 @@ def test_a_name_cannot_act_on_a_terminal(
 def test_csv_keeps_a_name_as_it_is_where_a_program_reads_it(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     query(trace, "select name from slice", "--format", "csv")
     assert capsys.readouterr().out == "name\n\x1b[2Jmm\n"
-
-
-def test_sql_that_is_no_utf8_is_refused(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "the SQL is not UTF-8 at its character 9" in refused(capsys, trace, "select '\udcff'")
 
 
 @pytest.mark.parametrize("errors", ["strict", "surrogateescape"])
