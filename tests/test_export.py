@@ -236,7 +236,7 @@ def test_the_trace_itself_is_never_overwritten(tmp_path: Path, capsys: pytest.Ca
     path.write_text(json.dumps(device_trace()), "utf-8")
     before = path.read_bytes()
     assert run("export", path, "-o", path) == 2
-    assert "is the trace itself" in capsys.readouterr().err
+    assert "is a file that is read" in capsys.readouterr().err
     assert path.read_bytes() == before
 
 

@@ -242,11 +242,11 @@ def test_a_file_is_written_whole_or_not_at_all(
 def test_what_is_read_is_never_written_over(format: str, trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = trace.read_bytes()
     told = refused(capsys, trace, "select 1", "--format", format, "-o", trace)
-    assert "is the trace itself" in told
+    assert "is a file that is read" in told
     assert trace.read_bytes() == before
     statement = trace.with_name("q.sql")
     statement.write_text("select 1")
-    assert "is the file with the SQL" in refused(capsys, trace, "-f", statement, "--format", format, "-o", statement)
+    assert "is a file that is read" in refused(capsys, trace, "-f", statement, "--format", format, "-o", statement)
     assert statement.read_text() == "select 1"
 
 

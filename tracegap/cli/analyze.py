@@ -47,7 +47,7 @@ def run(
 ) -> None:
     """Say where the time of a trace goes: gaps, critical path, overhead."""
     name = chosen(format, output)
-    apart(output, trace)
+    apart(output, trace, model, device_limits, counters)
     window = options.step_range(steps), options.time_range(between)
     clean = options.time("--wall-clock", wall_clock)
     wanted = options.time("--target", target)

@@ -36,8 +36,8 @@ def chosen(format: str | None, output: Path | None) -> str:
     return named
 
 
-def apart(output: Path | None, source: str) -> None:
-    """Check, before any work, that the output is not the input and can be there.
+def apart(output: Path | None, *sources: str | Path | None) -> None:
+    """Check, before any work, that the output is none of the files that are read and can be there.
 
     Raises
     ------
@@ -48,8 +48,10 @@ def apart(output: Path | None, source: str) -> None:
         return
     if str(output) == "-":
         raise UsageError("-o -: give the name of a file; a report goes to standard output without -o")
-    if source != "-" and output.exists() and Path(source).exists() and output.samefile(source):
-        raise UsageError(f"-o {output} is the trace itself: choose another name")
+    if output.exists() and any(
+        output.samefile(one) for one in sources if one not in (None, "-") and Path(one).exists()
+    ):
+        raise UsageError(f"-o {output} is a file that is read: choose another name")
     if output.is_dir():
         raise UsageError(f"-o {output} is a folder: add a file name")
     if not output.absolute().parent.is_dir():

@@ -76,14 +76,12 @@ def run(
     if list_:
         if format not in (None, "table"):
             raise UsageError("--list writes a text: leave out --format")
-        apart(output, "-")
+        apart(output)
         write(_listing(), output)
         return
     if trace is None:
         raise UsageError("name a trace to query, or --list the ready queries")
-    apart(output, trace)
-    if output is not None and file is not None and output.exists() and file.exists() and output.samefile(file):
-        raise UsageError(f"-o {output} is the file with the SQL: choose another name")
+    apart(output, trace, file)
     if interactive and (sql, file, named) != (None, None, None):
         raise UsageError("--interactive reads the SQL from the terminal: leave out the other SQL, or --interactive")
     if interactive and trace == "-":

@@ -63,7 +63,7 @@ def run(
 ) -> None:
     """Say how long the window would take with changes, by replay. NAME is exact, or a /regular expression/."""
     name = chosen(format, output)
-    apart(output, trace)
+    apart(output, trace, model)
     window = options.step_range(steps), options.time_range(between)
     limit = options.size(max_bytes)
     factors = [_factor(text) for text in scale or ()]
