@@ -68,7 +68,7 @@ def keys(timeline: Timeline) -> dict[str, Any]:
 def sections(timeline: Timeline) -> tuple[Section, ...]:
     """Return what is in a trace as sections."""
     found = (
-        Section("file", "Who wrote the file, and what its header says", (_read(timeline),), (_file(timeline),)),
+        Section("file", "Who wrote the file, and what its header says", (_damage(timeline),), (_file(timeline),)),
         Section("steps", "The steps that are marked", _steps(timeline)),
         Section("devices", "Devices that were handed work", tables=(_devices(timeline),)),
         Section("tracks", "Tracks, where slices happen", tables=(_tracks(timeline),)),
@@ -78,7 +78,7 @@ def sections(timeline: Timeline) -> tuple[Section, ...]:
     return tuple(one for one in found if one.lines or any(table.rows for table in one.tables))
 
 
-def _read(timeline: Timeline) -> str:
+def _damage(timeline: Timeline) -> str:
     if not timeline.problems:
         return "Nothing was lost or repaired."
     losses = sum(one.severity is Severity.LOSS for one in timeline.problems)
