@@ -55,7 +55,7 @@ def order_between_threads_is_kept(dag: Dag) -> None:
         weight[: len(then.edges)] = then.edges.lag + then.delay[then.edges.target]
         again = schedule.replay(held.plan, weight, held.graph.time)
         assert (again[held.graph.nodes] == held.graph.time[held.graph.nodes]).all()
-        assert held.ordered(weight[: len(then.edges)]) is None
+        assert held.thread_order(weight[: len(then.edges)]) is None
 
 
 def slack_is_zero_on_the_path(dag: Dag) -> None:

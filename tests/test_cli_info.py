@@ -256,17 +256,21 @@ def test_the_suffix_of_the_output_chooses_the_format(
 
 def test_every_sample_and_collected_trace_adds_up(said: Said, samples: Path, corpus: Path) -> None:
     paths = [*samples.glob("*.json*"), *corpus.glob("other/*"), *corpus.glob("jax/*")]
-    told = 0
+    without = {
+        "catapult-chromeos_system_trace.json",
+        "catapult-gpu_state_trace.json",
+        "catapult-trace-with-bad-world-bounds.json",
+        "chrome141-no-arg-data.json",
+        "speedscope-mismatched-name.json",
+        "speedscope-only-begin-events.json",
+    }
     for path in paths:
-        try:
-            document = said.json(path)
-        except AssertionError:  # no trace, or none with slices: other tests look at these
+        if path.name in without:  # no timed slice is in it
             continue
-        told += 1
+        document = said.json(path)
         trace = document["trace"]
         assert sum(row["events"] for row in document["phases"]) == trace["events"], path
         assert sum(row["events"] for row in document["categories"]) == trace["events"], path
         assert sum(row["slices"] for row in document["categories"]) == trace["slices"], path
         assert sum(row["slices"] for row in document["kinds"]) == trace["slices"], path
         assert sum(row["slices"] for row in trace["tracks"]) == trace["slices"], path
-    assert told > 40

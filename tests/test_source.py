@@ -133,6 +133,7 @@ def test_zip_of_one_file(tmp_path: Path) -> None:
         archive.mkdir("folder")
         archive.writestr("folder/trace.json.gz", gzip.compress(TEXT))
         archive.writestr("__MACOSX/folder/._trace.json.gz", bytes(100))
+        archive.writestr("folder/.DS_Store", bytes(100))
     assert read(tmp_path / "trace.json") == (TEXT, [])
 
 

@@ -18,7 +18,7 @@ from tracegap import cli, dag
 from tracegap.edges import Cause
 from tracegap.extent import choose_window
 from tracegap.scenarios import threads
-from tracegap.scenarios.threads import Ordered
+from tracegap.scenarios.threads import ThreadOrder
 from tracegap.scenarios.web import web
 
 MS = 1_000_000
@@ -65,24 +65,24 @@ def test_a_pipeline_takes_what_the_replay_says_or_up_to_what_is_said_if_threads_
     timeline = recorded(run(1, 1), steps=window == "steps").timeline()
     answer = tracegap.whatif(timeline, scale=dict(zip(("load", "compute"), factors, strict=True)))
     truth = round(1000 * run(*factors)[-1][3])
-    most = answer.ordered.wall_ns if answer.ordered is not None else answer.replayed_wall_ns * 1.01
+    most = answer.thread_order.wall_ns if answer.thread_order is not None else answer.replayed_wall_ns * 1.01
     assert answer.replayed_wall_ns <= truth <= most
 
 
 def test_the_fused_toy_takes_700_ms_if_compute_needs_what_was_loaded_in_time() -> None:
     half = tracegap.whatif(FUSED, scale={"compute": 0.5})
-    assert (half.replayed_wall_ns, half.ordered) == (500 * MS, Ordered(700 * MS, "load_data", "compute"))
-    assert tracegap.whatif(FUSED, scale={"load_data": 0.5}).ordered is None
-    assert tracegap.whatif(FUSED).ordered is None
+    assert (half.replayed_wall_ns, half.thread_order) == (500 * MS, ThreadOrder(700 * MS, "load_data", "compute"))
+    assert tracegap.whatif(FUSED, scale={"load_data": 0.5}).thread_order is None
+    assert tracegap.whatif(FUSED).thread_order is None
 
 
 def test_a_sweep_and_a_target_say_it_of_their_own_ends() -> None:
     answer = tracegap.whatif(FUSED, sweep="compute", target_ns=600 * MS)
-    assert answer.ordered is None
+    assert answer.thread_order is None
     assert answer.sweep is not None
-    assert answer.sweep.ordered == Ordered(600 * MS, "load_data", "compute")
+    assert answer.sweep.thread_order == ThreadOrder(600 * MS, "load_data", "compute")
     assert answer.target is not None
-    assert answer.target.ordered == Ordered(733_333_333, "load_data", "compute")
+    assert answer.target.thread_order == ThreadOrder(733_333_333, "load_data", "compute")
 
 
 @pytest.mark.parametrize(
@@ -107,22 +107,22 @@ def test_its_json_is_valid(capsys: pytest.CaptureFixture[str]) -> None:
     document = json.loads(capsys.readouterr().out)
     Draft202012Validator(schema).validate(document)
     said = {"wall_ns", "before", "after"}
-    assert document["sweep"]["ordered"].keys() == document["target"]["ordered"].keys() == said
-    assert set(schema["$defs"]["ordered"]["required"]) == said
+    assert document["sweep"]["thread_order"].keys() == document["target"]["thread_order"].keys() == said
+    assert set(schema["$defs"]["thread_order"]["required"]) == said
 
 
-def ahead(**answers: Any) -> Ordered | None:
+def ahead(**answers: Any) -> ThreadOrder | None:
     """Halve `compute`, after which a load of another thread ended in the trace and not in the replay."""
     trace = Trace()
     main, other = trace.thread(1), trace.thread(2)
     main.op("compute", 0, 100)
     main.op("next", 100, 150)
     (other.call if answers.pop("polls", False) else other.op)("load", 20, 90)
-    return tracegap.whatif(trace.timeline(), scale={"compute": 0.5}, **answers).ordered
+    return tracegap.whatif(trace.timeline(), scale={"compute": 0.5}, **answers).thread_order
 
 
 def test_work_that_another_thread_had_finished_may_be_needed() -> None:
-    assert ahead() == Ordered(140_000, "load", "next")
+    assert ahead() == ThreadOrder(140_000, "load", "next")
 
 
 def test_a_thread_that_only_polls_gives_nothing_that_is_needed() -> None:
@@ -138,7 +138,7 @@ def test_threads_of_another_process_are_not_held_to_their_order() -> None:
     trace.thread(1, 100).op("compute", 0, 100)
     trace.thread(1, 100).op("next", 100, 150)
     trace.thread(2, 200).op("load", 20, 90)
-    assert tracegap.whatif(trace.timeline(), scale={"compute": 0.5}).ordered is None
+    assert tracegap.whatif(trace.timeline(), scale={"compute": 0.5}).thread_order is None
 
 
 def test_where_the_trace_records_who_needs_whom_nothing_more_is_needed() -> None:

@@ -23,7 +23,7 @@ _SKIPPED = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18")
 """What a zstd frame without text starts with (RFC 8878, section 3.1.2)."""
 _ZIP_PIECE = 1 << 14
 """Bytes of a zip's member that are unpacked in one go, and lost where they are damaged or their check sum is wrong."""
-_NO_FILES = ("__MACOSX/", ".DS_Store")
+_NO_FILES = re.compile(r"__MACOSX/|(?:.*/)?\.DS_Store\Z")
 """What macOS adds to a zip archive of a file."""
 _UNREADABLE = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!": "rar"}
 _MARKS = (
@@ -235,7 +235,7 @@ def _zip(file: BinaryIO, name: str, problems: list[Problem], layers: list[str]) 
             f"{name}: the zip archive cannot be read: no sound directory of it stands before its end at byte"
             f" {file.seek(0, 2):,} ({error}); it may be truncated, copy it again"
         ) from error
-    members = [one.filename for one in archive.infolist() if not (one.is_dir() or one.filename.startswith(_NO_FILES))]
+    members = [one.filename for one in archive.infolist() if not (one.is_dir() or _NO_FILES.match(one.filename))]
     if not members:
         raise SourceError(f"{name}: the zip archive holds no file; pack the trace again, or record again")
     if len(members) > 1:

@@ -73,7 +73,7 @@ def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Can
         return
     about = model.timeline.names[name]
     answer = ask(model.dag, Changes(scale=((about, 0.5),)))
-    most = answer.ordered
+    most = answer.thread_order
     yield Candidate(
         code="largest-work",
         title="The largest piece of work",

@@ -15,7 +15,7 @@ from tracegap.scenarios import curve
 from tracegap.scenarios.changes import Change, Changed, Changes, change
 from tracegap.scenarios.choice import find, together
 from tracegap.scenarios.lanes import Stretch
-from tracegap.scenarios.threads import Held, Ordered, hold
+from tracegap.scenarios.threads import Held, ThreadOrder, hold
 from tracegap.segments import Segments
 
 _TOLD = 1.01
@@ -74,27 +74,27 @@ class Point:
 class Sweep:
     """The wall as the work of a name goes from 1 to 0; ``knee`` is where less of it pays less than before.
 
-    ``ordered`` is as in `Answer`, without any of that work.
+    ``thread_order`` is as in `Answer`, without any of that work.
     """
 
     name: str
     points: tuple[Point, ...]
     knee: Point | None = None
-    ordered: Ordered | None = None
+    thread_order: ThreadOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """The factor by which ``name``, or all but ``keep``, reaches a wall; None where nothing does.
 
-    ``ordered`` is as in `Answer`, at that factor.
+    ``thread_order`` is as in `Answer`, at that factor.
     """
 
     wall_ns: int
     name: str | None
     keep: tuple[str, ...]
     factor: float | None
-    ordered: Ordered | None = None
+    thread_order: ThreadOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Answer:
         Share of the replay's path on dependencies that are inferred, not recorded.
     inferred_edges : int
         How many of those it passes.
-    ordered : Ordered or None
+    thread_order : ThreadOrder or None
         The wall if host threads need more of one another than any edge says; None where that makes no difference.
     pipelines : tuple of Pipeline or None
     sweep : Sweep or None
@@ -127,7 +127,7 @@ class Answer:
     critical_by_cause: tuple[Part, ...]
     inferred_ratio: float
     inferred_edges: int
-    ordered: Ordered | None = None
+    thread_order: ThreadOrder | None = None
     pipelines: tuple[Pipeline, ...] | None = None
     sweep: Sweep | None = None
     target: Target | None = None
@@ -155,7 +155,7 @@ def ask(dag: Dag, changes: Changes) -> Answer:
         critical_by_cause=_by_cause(path, measured),
         inferred_ratio=int(length[then.inferred[path.edge]].sum()) / max(wall, 1),
         inferred_edges=int(np.count_nonzero(then.inferred[rows])),
-        ordered=replays.ordered(replays.weight(), wall) if replays.changed.told else None,
+        thread_order=replays.thread_order(replays.weight(), wall) if replays.changed.told else None,
         pipelines=tuple(_pipeline(then, *one) for one in groups) or None,
         sweep=_sweep(replays, changes.sweep) if changes.sweep is not None else None,
         target=_target(replays, changes) if changes.target_ns is not None else None,
@@ -213,9 +213,9 @@ class Replays:
         ends = schedule.replay_many(self.plan, weights, dag.graph.time, dag.end)
         return [int(end) - dag.window.start for end in ends]
 
-    def ordered(self, weight: NDArray[np.int64], wall: int) -> Ordered | None:
+    def thread_order(self, weight: NDArray[np.int64], wall: int) -> ThreadOrder | None:
         """Return what the order between host threads comes to in a scenario, where it makes that wall longer."""
-        found = self.held.ordered(weight) if self.held is not None else None
+        found = self.held.thread_order(weight) if self.held is not None else None
         return found if found is not None and found.wall_ns >= wall * _TOLD else None
 
     def scaling(self, members: NDArray[np.bool_]) -> Weigh:
@@ -250,7 +250,7 @@ def _sweep(replays: Replays, name: str) -> Sweep:
         name=name,
         points=tuple(map(Point, factors, walls)),
         knee=Point(*bend) if bend is not None else None,
-        ordered=replays.ordered(weigh(factors[-1]), walls[-1]),
+        thread_order=replays.thread_order(weigh(factors[-1]), walls[-1]),
     )
 
 
@@ -261,8 +261,8 @@ def _target(replays: Replays, changes: Changes) -> Target:
     else:
         weigh = replays.shrinking_all_but(_members(dag, changes.keep))
     factor = curve.needed(replays.along(weigh), wall)
-    ordered = replays.ordered(weigh(factor), wall) if factor is not None else None
-    return Target(wall, changes.sweep, changes.keep, factor, ordered)
+    thread_order = replays.thread_order(weigh(factor), wall) if factor is not None else None
+    return Target(wall, changes.sweep, changes.keep, factor, thread_order)
 
 
 def _path(dag: Dag) -> Segments:

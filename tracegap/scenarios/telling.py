@@ -6,7 +6,7 @@ from tracegap.charges import WORK
 from tracegap.report import Column, Section, Table, named
 from tracegap.scenarios.answer import Answer, Pipeline, Sweep, Target
 from tracegap.scenarios.changes import Change
-from tracegap.scenarios.threads import Ordered
+from tracegap.scenarios.threads import ThreadOrder
 from tracegap.units import Unit, count, duration, ratio
 
 _ROWS = 20
@@ -14,14 +14,14 @@ _ROWS = 20
 
 def sections(answer: Answer) -> tuple[Section, ...]:
     """Say the answer: the wall, the target, the sweep and pipelines; then what is critical and how far that is known."""
-    lines = [_wall(answer), *_ahead(answer.ordered, "It")]
+    lines = [_wall(answer), *_ahead(answer.thread_order, "It")]
     asked = [_needed(answer.target)] if answer.target is not None else []
     asked += [_swept(answer.sweep)] if answer.sweep is not None else []
     lines += [" ".join(asked)] if asked else []
     if answer.target is not None:
-        lines += _ahead(answer.target.ordered, "With that it")
+        lines += _ahead(answer.target.thread_order, "With that it")
     if answer.sweep is not None:
-        lines += _ahead(answer.sweep.ordered, f"Without {named(answer.sweep.name)} it")
+        lines += _ahead(answer.sweep.thread_order, f"Without {named(answer.sweep.name)} it")
     lines += [_pace(one) for one in answer.pipelines or ()]
     tables = [_changes(answer.changes)] if answer.changes else []
     tables += [_curve(answer.sweep)] if answer.sweep is not None else []
@@ -46,7 +46,7 @@ def _wall(answer: Answer) -> str:
     )
 
 
-def _ahead(one: Ordered | None, where: str) -> Iterator[str]:
+def _ahead(one: ThreadOrder | None, where: str) -> Iterator[str]:
     """Say how long it takes if slices need more of other threads than any edge says."""
     if one is not None:
         yield (

@@ -19,7 +19,7 @@ from tracegap.scenarios.web import Web
 
 
 @dataclass(frozen=True, slots=True)
-class Ordered:
+class ThreadOrder:
     """The wall if each slice of a host thread needs all that had ended on the process's other threads when it started.
 
     ``before`` had ended when ``after`` started on another thread; without that need, it has not, here first on the path.
@@ -47,7 +47,7 @@ class Held:
     graph: schedule.Graph
     plan: schedule.Plan
 
-    def ordered(self, weight: NDArray[np.int64]) -> Ordered | None:
+    def thread_order(self, weight: NDArray[np.int64]) -> ThreadOrder | None:
         """Return what comes of the order under the given weights of the web's edges, int64[e]; None where it holds nothing up."""
         dag, edges = self.web.dag, self.graph.edges
         weight = np.append(weight, np.zeros(len(edges) - len(weight), np.int64))
@@ -61,7 +61,7 @@ class Held:
         # Up to its first gate the path is one of the replay without gates, where that start came before that end.
         ids = dag.timeline.slices.name[[source[opens][0] >> 1, target[waits][0] >> 1]]
         before, after = (dag.timeline.names[one] if one >= 0 else "" for one in ids.tolist())
-        return Ordered(int(time[dag.end]) - dag.window.start, before, after)
+        return ThreadOrder(int(time[dag.end]) - dag.window.start, before, after)
 
 
 def hold(web: Web) -> Held | None:
