@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from difflib import get_close_matches
-from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from tracegap.sql.functions import Relatives, register, register_relatives
 from tracegap.sql.result import QueryResult
 from tracegap.sql.schema import DETAIL, OWN_TABLES, SEARCHED, TABLES
 from tracegap.sql.tokens import statements
+from tracegap.sql.user_functions import UserFunctions
 
 if TYPE_CHECKING:
     from tracegap.timeline import Timeline, Window
@@ -35,7 +35,6 @@ _NEEDS = {  # functions that read tables behind SQLite's back
     "trace_dur": ("slice",),
     **{name: ("slice", table) for name, table in perfetto_sql.TABLE_FUNCTIONS.values()},
 }
-_MAX_DEPTH = 50  # functions of the user that call functions of the user
 
 
 class EmbeddedEngine(Engine):
@@ -66,15 +65,12 @@ class EmbeddedEngine(Engine):
         guard.limit(self._connection)
         self._filler = Filler(self._connection, source, look)
         self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
-        self._functions: dict[str, perfetto_sql.Function | perfetto_sql.TableFunction] = {}
         self._included: set[str] = set()
         self._arguments: dict[str, dict[int, Any]] = {}
-        self._depth = 0
         register(self._connection, self._filler.bounds)
         register_relatives(self._connection, Relatives(self._connection))
         self._connection.create_function("extract_arg", 2, self._extract_arg, deterministic=True)
-        names = self._connection.execute("SELECT name FROM pragma_function_list")
-        self._builtin = {name for (name,) in names}.union(perfetto_sql.TABLE_FUNCTIONS)
+        self._functions = UserFunctions(self._connection, self._made)
 
     def close(self) -> None:
         """Let the database go."""
@@ -109,7 +105,7 @@ class EmbeddedEngine(Engine):
             case perfetto_sql.Macro(name):
                 self._made[f"{name}!"] = command
             case perfetto_sql.TableFunction():
-                self._claim(command)
+                self._functions.make(command)
             case perfetto_sql.Function():
                 self._create_function(command)
             case perfetto_sql.Statement(sql, ""):
@@ -187,7 +183,7 @@ class EmbeddedEngine(Engine):
             needed.update(_NEEDS.get(name, ()))
             if name.startswith("__"):  # ancestors and their like
                 searched.update(SEARCHED)
-            function = self._functions.get(name)
+            function = self._functions.find(name)
             if isinstance(function, perfetto_sql.Function):
                 inside = self._plan(function.body, function.parameters, seen)
                 needed |= inside[0]
@@ -226,53 +222,13 @@ class EmbeddedEngine(Engine):
                 self._protected.update(re.findall(r"CREATE VIEW (\w+)", known[name]))
 
     def _create_function(self, function: perfetto_sql.Function) -> None:
-        before = self._functions.get(function.name.lower())
-        self._claim(function)
+        before = self._functions.find(function.name)
+        self._functions.make(function)
         try:
             self._plan(function.body, function.parameters)
         except UsageError:
-            self._set_function(function.name, before)
+            self._functions.put(function.name, before)
             raise
-
-    def _claim(self, function: perfetto_sql.Function | perfetto_sql.TableFunction) -> None:
-        """Make a function of the user, whose name nothing else may have."""
-        name = function.name.lower()
-        if name in self._functions and not function.replace:
-            raise UsageError(f"the function {function.name} exists already; say CREATE OR REPLACE PERFETTO FUNCTION")
-        if name not in self._functions and (name.startswith("__") or name in self._builtin):
-            raise UsageError(f"the function {function.name} is one of the engine's own; choose another name")
-        self._set_function(name, function)
-
-    def _set_function(self, name: str, function: perfetto_sql.Function | perfetto_sql.TableFunction | None) -> None:
-        """Put a function in the place of what has its name, None for none."""
-        before = self._functions.pop(name.lower(), None)
-        if isinstance(before, perfetto_sql.Function):
-            self._connection.create_function(before.name, len(before.parameters), None)
-        elif before is not None:
-            del self._made[before.name]
-        if isinstance(function, perfetto_sql.TableFunction):
-            self._made[function.name] = function
-        elif function is not None:
-            try:
-                self._connection.create_function(function.name, len(function.parameters), partial(self._call, function))
-            except sqlite3.Error as error:
-                raise UsageError(
-                    f"the function {function.name[:50]} cannot be made: its name is too long, or it has too many arguments"
-                ) from error
-        if function is not None:
-            self._functions[name.lower()] = function
-
-    def _call(self, function: perfetto_sql.Function, *values: Any) -> Any:
-        if self._depth >= _MAX_DEPTH:
-            raise RecursionError(function.name)
-        self._depth += 1
-        try:
-            row = self._connection.execute(
-                function.body, dict(zip(function.parameters, values, strict=True))
-            ).fetchone()
-        finally:
-            self._depth -= 1
-        return row[0] if row else None
 
     def _extract_arg(self, set_id: int | None, key: str) -> Any:
         values = self._arguments.get(key)
