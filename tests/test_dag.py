@@ -463,6 +463,14 @@ def test_work_that_ended_before_the_threads_own_last_hands_nothing_over():
     assert edges(dag_of(trace), Cause.HANDOFF) == []
 
 
+def test_work_is_handed_over_within_a_process_only():
+    trace = Trace()
+    for pid, names in ((100, ("a", "b")), (200, ("c", "d"))):
+        for tid, name in enumerate(names):
+            trace.thread(tid, pid).op(name, pid + 100 * tid, pid + 100 * tid + 90)
+    assert edges(dag_of(trace), Cause.HANDOFF) == [("a]", "b[", 0), ("c]", "d[", 0)]
+
+
 def test_a_thread_that_only_polls_is_neither_sink_nor_source():
     trace = Trace()
     main, watchdog = trace.thread(1), trace.thread(2)

@@ -4,7 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.effort import lines_run
 from tracegap import decode
+from tracegap import events as pairing
 from tracegap.events import NO_TIME, ArgType, Events, pair
 from tracegap.source import open_source
 
@@ -125,3 +131,43 @@ def test_complete_events_are_left_as_they_are(tmp_path: Path) -> None:
     events = paired(tmp_path, event("X", 0, "a", dur=3), event("X", 5, "a"), event("X", 6, "a", dur=-2))
     assert events.duration.tolist() == [3_000, -1, -1]
     assert found(events) == {"no-duration": (1, "event 1"), "negative-duration": (1, "event 2")}
+
+
+BOUND = st.tuples(st.sampled_from("BE"), st.sampled_from([None, "a", "b"]), st.sampled_from([None, "x", "y"]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(bounds=st.lists(BOUND, min_size=1, max_size=24))
+def test_any_ends_are_those_of_the_topmost_begin_that_fits(
+    tmp_path_factory: pytest.TempPathFactory, bounds: list[tuple[str, str | None, str | None]]
+) -> None:
+    events = paired(
+        tmp_path_factory.mktemp("trace"),
+        event("X", 0, "x", dur=1),
+        *(event(phase, at, name, cat=category) for at, (phase, name, category) in enumerate(bounds)),
+    )
+    open_: list[int] = []
+    expected = [-1] * len(bounds)
+    for at, (phase, name, category) in enumerate(bounds):
+        if phase == "B":
+            open_.append(at)
+            continue
+        for other in reversed(open_):
+            wanted = zip((name, category), bounds[other][1:], strict=True)
+            if all(one is None or two is None or one == two for one, two in wanted):
+                expected[other] = 1_000 * (at - other)
+                open_.remove(other)
+                break
+    assert events.duration.tolist() == [1_000, *expected]
+
+
+@pytest.mark.parametrize("end", [lambda n, at: at, lambda n, at: n - 1 - at, lambda n, at: n])
+def test_deep_begins_are_paired_in_proportion_to_their_number(tmp_path: Path, end: Any) -> None:
+    looks = []
+    for size in (200, 400):
+        begins = [event("B", at, f"n{at}") for at in range(size)]
+        ends = [event("E", size + at, f"n{end(size, at)}") for at in range(size)]
+        path = tmp_path / "trace.json"
+        path.write_text(json.dumps([*begins, *ends]))
+        looks.append(lines_run([pairing], pair, decode.decode(open_source(path), ARGS)))
+    assert looks[1] < 2.5 * looks[0]

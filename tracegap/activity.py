@@ -104,10 +104,10 @@ def innermost(
     return time[:-1][real], time[1:][real], owner[:-1][real]
 
 
-def is_allocator(timeline: Timeline) -> NDArray[np.bool_]:
-    """Mark the names of calls that allocate or free: bool[n names + 1], the last place for "no name"."""
+def is_allocator(timeline: Timeline, calls: Rows) -> NDArray[np.bool_]:
+    """Mark the names of those calls that allocate or free: bool[n names + 1], the last place for "no name"."""
     marks = np.zeros(len(timeline.names) + 1, np.bool_)
-    called = np.unique(timeline.slices.name[timeline.slices.kind == Kind.RUNTIME])
+    called = np.unique(timeline.slices.name[calls])
     marks[[name for name in called.tolist() if name >= 0 and manages_memory(timeline.names[name])]] = True
     return marks
 

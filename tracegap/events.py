@@ -166,8 +166,7 @@ def pair(events: Events) -> Events:
 
     B and E of a thread, b and e (and the older S and F) of one category and id, in order of time, then of the file. An
     end belongs to the topmost open begin of equal name and category, a missing one being equal to any; intervals that
-    overlap without nesting keep their times. Of an argument that both have, the end's value is kept. Time is linear in
-    begin and end events, but for what is open below the match.
+    overlap without nesting keep their times. Of an argument that both have, the end's value is kept. O(n log n).
 
     Examples
     --------
@@ -217,27 +216,82 @@ def _matches(events: Events) -> tuple[list[int], list[int], list[int], list[int]
     scope = np.where(synchronous, -1, events.category[rows])
     kind = np.where(synchronous, 0, np.where((phase == ord("b")) | (phase == ord("e")), 1, 2))
     is_begin = np.isin(phase, np.frombuffer(_BEGINS, np.uint8))
-    stacks: dict[tuple[int, int, int, int], list[int]] = {}
+    name, category = events.name[rows].tolist(), events.category[rows].tolist()
+    stacks: dict[tuple[int, int, int, int], _Stack] = {}
     begins, ends, left = [], [], []
-    names, categories = events.name, events.category
     keys = zip(owner.tolist(), one.tolist(), scope.tolist(), kind.tolist(), strict=True)
-    for row, key, begin in zip(rows.tolist(), keys, is_begin.tolist(), strict=True):
-        stack = stacks.setdefault(key, [])
+    for at, (key, begin) in enumerate(zip(keys, is_begin.tolist(), strict=True)):
+        stack = stacks.get(key)
+        if stack is None:
+            stack = stacks[key] = _Stack(name, category)
         if begin:
-            stack.append(row)
-            continue
-        name, category = names[row], categories[row]
-        for place in range(len(stack) - 1, -1, -1):
-            other = stack[place]
-            if (name < 0 or names[other] < 0 or names[other] == name) and (
-                category < 0 or categories[other] < 0 or categories[other] == category
-            ):
-                begins.append(stack.pop(place))
-                ends.append(row)
-                break
+            stack.push(at)
+        elif (found := stack.match(at)) >= 0:
+            begins.append(found)
+            ends.append(at)
         else:
-            left.append(row)
-    return begins, ends, [row for stack in stacks.values() for row in stack], left
+            left.append(at)
+    still = [at for stack in stacks.values() for at in stack.open()]
+    paired, ended, still, left = (rows[places].tolist() if places else [] for places in (begins, ends, still, left))
+    return paired, ended, still, left
+
+
+class _Stack:
+    """Open begin events of one thread or id, by their places in the order of time, the topmost last.
+
+    One that is deep when an end does not fit the topmost is from then on indexed by name; what was closed in its middle
+    goes when it comes to lie on top.
+    """
+
+    def __init__(self, name: list[int], category: list[int]) -> None:
+        self._name, self._category = name, category
+        self._rows: list[int] = []
+        self._by_name: dict[int, list[int]] | None = None
+        self._closed: set[int] = set()
+
+    def open(self) -> list[int]:
+        """Return what is open, the topmost last."""
+        return [row for row in self._rows if row not in self._closed]
+
+    def push(self, row: int) -> None:
+        """Open a begin event."""
+        self._rows.append(row)
+        if self._by_name is not None:
+            self._by_name.setdefault(self._name[row], []).append(row)
+
+    def match(self, end: int) -> int:
+        """Close the topmost begin event of equal name and category, a missing one being equal to any; −1 if there is none."""
+        rows = self._rows
+        name = self._name[end]
+        if self._by_name is None:
+            if rows and self._fits(rows[-1], end):
+                return rows.pop()
+            if len(rows) <= _DEEP:
+                place = next((at for at in range(len(rows) - 2, -1, -1) if self._fits(rows[at], end)), -1)
+                return rows.pop(place) if place >= 0 else -1
+            self._by_name = {}
+            for row in rows:
+                self._by_name.setdefault(self._name[row], []).append(row)
+        among = [rows] if name < 0 else [self._by_name.get(one, []) for one in (name, -1)]
+        found = max(self._topmost(some, end) for some in among)
+        self._closed.add(found)
+        return found
+
+    def _topmost(self, rows: list[int], end: int) -> int:
+        while rows and rows[-1] in self._closed:
+            rows.pop()
+        return next((row for row in reversed(rows) if row not in self._closed and self._fits(row, end)), -1)
+
+    def _fits(self, begin: int, end: int) -> bool:
+        name, other = self._name[end], self._name[begin]
+        if name >= 0 and other >= 0 and name != other:
+            return False
+        category, other = self._category[end], self._category[begin]
+        return category < 0 or other < 0 or category == other
+
+
+_DEEP = 32
+"""Open begin events that are sooner looked at one by one than indexed."""
 
 
 def _moved(argument: Argument, target: NDArray[np.int32]) -> Argument:

@@ -7,6 +7,7 @@ in `DEVICE_PRECEDENCE`, then the earlier start.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,9 +85,8 @@ def context_layer(timeline: Timeline, track: int, start: int, end: int) -> Layer
     """Say in which annotation or frame a thread was, as the name of its time in no work slice."""
     slices = timeline.slices
     layer = _thread_layer(timeline, track, range(int(timeline.tracks.context_lanes[track])), start, end)
-    is_step = np.zeros(len(timeline.names) + 1, np.bool_)
-    is_step[slices.name[slices.kind == Kind.STEP]] = True
-    name = np.where(is_step[layer.name], -1, layer.name).astype(np.int32)
+    of_step = np.isin(layer.name, slices.name[timeline.steps.slice])
+    name = np.where(of_step, -1, layer.name).astype(np.int32)
     return replace(layer, name=name)
 
 
@@ -118,6 +118,10 @@ def divide(time: Intervals, layers: Iterable[Layer]) -> tuple[list[Share], Inter
     """
     sums: dict[tuple[int, int], int] = {}
     for layer in layers:
+        if not len(time.start):
+            break
+        if not len(layer):
+            continue
         spent = intervals.covered(time, layer.end) - intervals.covered(time, layer.start)
         key = layer.cause.astype(np.int64) << 32 | (layer.name.astype(np.int64) + 1)
         owner, place = np.unique(key, return_inverse=True)
@@ -135,8 +139,8 @@ def _thread_layer(timeline: Timeline, track: int, lanes: range, start: int, end:
     slices, tracks = timeline.slices, timeline.tracks
     first, last = int(tracks.first[track]), int(tracks.last[track])
     starts, ends, rows = [], [], []
-    for lane in lanes:
-        low, high = first + np.searchsorted(slices.lane[first:last], (lane, lane + 1))
+    bounds = first + np.searchsorted(slices.lane[first:last], np.arange(lanes.start, lanes.stop + 1, dtype=np.int32))
+    for low, high in pairwise(bounds.tolist()):
         mine = np.arange(low, high)
         mine = mine[(slices.start[mine] < end) & (slices.end[mine] > start)]
         place = np.searchsorted(mine, slices.parent[mine])
@@ -177,6 +181,8 @@ def _causes(timeline: Timeline, rows: Rows) -> NDArray[np.uint8]:
         table[kind] = cause
     kinds = timeline.slices.kind[rows]
     causes = table[kinds]
-    causes[(kinds == Kind.RUNTIME) & is_allocator(timeline)[timeline.slices.name[rows]]] = Charge.ALLOCATOR
+    calls = kinds == Kind.RUNTIME
+    if calls.any():
+        causes[calls & is_allocator(timeline, rows[calls])[timeline.slices.name[rows]]] = Charge.ALLOCATOR
     out: NDArray[np.uint8] = causes
     return out

@@ -54,11 +54,11 @@ def nest(
     loose = set(np.flatnonzero(open_ended).tolist())
     current = None
     first = _Lane([], [])
-    further = _FurtherLanes()
+    further = FurtherLanes()
     for row, (key, begin, finish) in enumerate(row_by_row(group, start, end)):
         if key != current:
             current = key
-            first, further = _Lane([], []), _FurtherLanes()
+            first, further = _Lane([], []), FurtherLanes()
         rows, ends = first.rows, first.ends
         while ends and ends[-1] <= begin:
             rows.pop()
@@ -88,7 +88,7 @@ class _Lane:
     ends: list[int]
 
 
-class _FurtherLanes:
+class FurtherLanes:
     """The lanes of a group behind its first, which grow in number with the intervals that cross at one moment.
 
     A heap tells which intervals have ended, and a tree of maxima over the lanes which is the first with room: O(log n).

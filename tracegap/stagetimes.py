@@ -20,24 +20,31 @@ _LOADS = re.compile(
 )
 """Names of stages that only bring data in: they may run ahead of the step they feed."""
 
+_MOST_CELLS, _FEW = 4_000_000, 16
+"""Times of stages in steps, 8 bytes each, that are weighed at most; but for so few stages in any case."""
+
 
 def stage_times(timeline: Timeline, window: Window, phases: Phases) -> tuple[list[str], NDArray[np.int64]]:
-    """Return the stages in order and int64[steps, stages]: how long the host was in each of them in each step."""
+    """Return the stages in order and int64[steps, stages]: how long the host was in each of them in each step.
+
+    Of very many names those with the most time are stages; the rest are names made of numbers, and each hardly a part of a step.
+    """
     chosen = np.array(window.steps)
     place = _step_places(timeline.slices.step[phases.slice], phases, chosen)
-    inside = place >= 0
-    took = phases.end - phases.start
-    order: list[tuple[float, int]] = []
-    columns: dict[int, NDArray[np.int64]] = {}
-    for name in np.unique(phases.name[inside]).tolist():
-        mine = inside & (phases.name == name)
-        column = np.zeros(len(chosen), np.int64)
-        np.add.at(column, place[mine], took[mine])
-        columns[name] = column
-        order.append((float(np.median(phases.start[mine] - timeline.steps.start[chosen[place[mine]]])), name))
-    ranked = [name for _, name in sorted(order)]
-    matrix = np.stack([columns[name] for name in ranked], axis=1) if ranked else np.zeros((len(chosen), 0), np.int64)
-    labels = [timeline.names[name] for name in ranked]
+    inside = np.flatnonzero(place >= 0)
+    place, took = place[inside], (phases.end - phases.start)[inside]
+    names, stage = np.unique(phases.name[inside], return_inverse=True)
+    total = np.zeros(len(names), np.int64)
+    np.add.at(total, stage, took)
+    most = np.argsort(-total, kind="stable")[: max(_MOST_CELLS // len(chosen), _FEW)]
+    offset = phases.start[inside] - timeline.steps.start[chosen[place]]
+    ranked = most[np.lexsort((names[most], _medians(stage, offset, len(names))[most]))]
+    column = np.full(len(names), len(ranked))  # the last one, which is cut off, takes the rest
+    column[ranked] = np.arange(len(ranked))
+    matrix = np.zeros((len(chosen), len(ranked) + 1), np.int64)
+    np.add.at(matrix, (place, column[stage]), took)
+    matrix = matrix[:, :-1]
+    labels = [timeline.names[name] for name in names[ranked].tolist()]
     if np.isin(phases.track, timeline.steps.track).all():
         # with all stages on the step's own thread, what is left of its span is a stage too
         rest = np.maximum(timeline.steps.end[chosen] - timeline.steps.start[chosen] - matrix.sum(axis=1), 0)
@@ -55,11 +62,19 @@ def _step_places(step: NDArray[np.int32], phases: Phases, chosen: NDArray[np.int
     place = np.full(len(phases), -1, np.int64)
     known = np.isin(step, chosen)
     place[known] = np.searchsorted(chosen, step[known])
-    for name in np.unique(phases.name).tolist():
-        mine = np.flatnonzero(phases.name == name)
-        if len(mine) == len(chosen):
-            place[mine[np.argsort(phases.start[mine], kind="stable")]] = np.arange(len(chosen))
+    _, name, count = np.unique(phases.name, return_inverse=True, return_counts=True)
+    mine = np.flatnonzero(count[name] == len(chosen))
+    mine = mine[np.lexsort((phases.start[mine], name[mine]))]
+    place[mine] = np.arange(len(mine)) % len(chosen)
     return place
+
+
+def _medians(group: NDArray[np.intp], value: NDArray[np.int64], groups: int) -> NDArray[np.float64]:
+    """Return the median of each group's values; none is empty."""
+    value = value[np.lexsort((value, group))]
+    bounds = np.searchsorted(np.sort(group), np.arange(groups + 1))
+    first, last = bounds[:-1] + (np.diff(bounds) - 1) // 2, bounds[:-1] + np.diff(bounds) // 2
+    return np.asarray((value[first].astype(np.float64) + value[last]) / 2)
 
 
 def device_times(timeline: Timeline, window: Window) -> NDArray[np.int64] | None:

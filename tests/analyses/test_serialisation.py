@@ -3,7 +3,7 @@
 import pytest
 
 from tests.tracebuilder import TfTrace, Trace
-from tracegap import dag
+from tracegap import dag, stagetimes
 from tracegap.analyses import Model, serialisation
 from tracegap.extent import choose_window
 from tracegap.pipeline import load
@@ -59,6 +59,25 @@ def test_time_outside_all_stages_is_a_stage():
     trace.thread().step(3, 270, 400)
     names = [stage.name for stage in serialisation.run(trace.model()).pipelining.stages]
     assert names == ["load_data", "compute", "outside stages"]
+
+
+def test_of_very_many_names_those_with_the_most_time_are_stages(monkeypatch):
+    monkeypatch.setattr(stagetimes, "_MOST_CELLS", 6)
+    monkeypatch.setattr(stagetimes, "_FEW", 2)
+    trace = Trace()
+    main = trace.thread()
+    for number in range(3):
+        start = 100 * number
+        main.step(number, start, start + 100)
+        main.annotation("load_data", start, start + 50)
+        main.annotation(f"batch {number}", start + 50, start + 60)
+        main.annotation("compute", start + 60, start + 100)
+    pipelining = serialisation.run(trace.model()).pipelining
+    assert [(stage.name, stage.median_ns) for stage in pipelining.stages] == [
+        ("load_data", 50_000),
+        ("compute", 40_000),
+        ("outside stages", 10_000),
+    ]
 
 
 def test_a_prefetcher_on_another_thread_is_a_stage_of_the_step_it_feeds():

@@ -134,3 +134,13 @@ def test_a_long_sentence_loses_its_last_clauses_and_stays_a_sentence() -> None:
     assert len(told) <= 3
     assert told[-1].endswith(".")
     assert "…" not in "".join(told)
+
+
+def test_of_a_section_with_a_table_for_each_of_many_devices_a_screen_shows_some() -> None:
+    rows = (Column("cause", Unit.TEXT, ("launch", "sync")), Column("n", Unit.COUNT, (2, 1)))
+    tables = tuple(Table(f"Why GPU {number} is idle", rows, keep=4) for number in range(300))
+    report = Report({}, {}, {}, (), {}, (Section("gaps", "", ("Idle.",), tables),), Verdict("fine", "device"))
+    out = text.render(report, width=80)
+    assert "Why GPU 0 is idle" in out
+    assert len(out.splitlines()) < 2 * text.SCREEN
+    assert "Why GPU 299 is idle" in text.render(replace(report, full=True), width=80)

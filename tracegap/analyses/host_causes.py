@@ -14,7 +14,7 @@ from tracegap.analyses.overhead_results import Part, Range
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import Kind
-from tracegap.layers import context_layer, divide, host_layer
+from tracegap.layers import Layer, context_layer, divide, host_layer
 from tracegap.timeline import Timeline, Window
 
 
@@ -51,13 +51,7 @@ def untraced_of(timeline: Timeline, window: Window, time: Intervals) -> tuple[Ra
         time = intervals.subtract(time, owned)
     else:
         return ()
-    layers = []
-    for track in activity.host_tracks(timeline):
-        work = host_layer(timeline, track, window.start, window.end)
-        # ranges that are the only record of work
-        layers.append(work.take(work.cause == Charge.UNTRACED_HOST))
-        layers.append(context_layer(timeline, track, window.start, window.end))
-    shares, rest = divide(time, layers)
+    shares, rest = divide(time, _ranges(timeline, window))
     sums = {-1: intervals.total(rest)}
     for share in shares:
         sums[share.name] = sums.get(share.name, 0) + share.duration
@@ -65,12 +59,21 @@ def untraced_of(timeline: Timeline, window: Window, time: Intervals) -> tuple[Ra
     return tuple(sorted(told, key=lambda one: (-one.duration_ns, one.name or "")))
 
 
+def _ranges(timeline: Timeline, window: Window) -> Iterator[Layer]:
+    """Yield, thread after thread, the ranges that are the only record of work, and the others."""
+    for track in activity.host_tracks(timeline):
+        work = host_layer(timeline, track, window.start, window.end)
+        yield work.take(work.cause == Charge.UNTRACED_HOST)
+        yield context_layer(timeline, track, window.start, window.end)
+
+
 def claims(timeline: Timeline, window: Window) -> Iterator[tuple[Charge, Intervals]]:
     """Yield the time that each cause of host overhead may claim, first come first served."""
     slices, steps = timeline.slices, timeline.steps
     near = activity.overlapping(timeline, window.start, window.end)
     leading = np.isin(slices.track, activity.host_tracks(timeline))
-    allocating = (slices.kind == Kind.RUNTIME) & activity.is_allocator(timeline)[slices.name]
+    called = slices.kind == Kind.RUNTIME
+    allocating = called & activity.is_allocator(timeline, np.flatnonzero(called))[slices.name]
 
     def of(marked: NDArray[np.bool_]) -> Intervals:
         return intervals.union(slices.start[near & marked], slices.end[near & marked])

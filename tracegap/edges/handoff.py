@@ -34,25 +34,25 @@ def handoff(scene: Scene, recorded: Found) -> Found:
     node = chains.node[starts]
     open_ = (explained[node] <= own) | (explained[node] > time[node])
     starts, own = starts[open_], own[open_]
-    process = tracks.process[chains.track]
-    source, target = [], []
-    for number in np.unique(process[starts]).tolist():
-        mine = np.flatnonzero(process[starts] == number)
-        others = ends[process[ends] == number]
-        latest = _latest_elsewhere(scene, others, starts[mine])
-        good = latest >= 0
-        good[good] = time[chains.node[latest[good]]] > own[mine][good]
-        source.append(chains.node[latest[good]])
-        target.append(chains.node[starts[mine][good]])
-    return (
-        found(np.concatenate(source), np.concatenate(target), 0, cause=Cause.HANDOFF, inferred=True) if source else NONE
-    )
+    by_process = np.argsort(tracks.process[chains.track[starts]], kind="stable")
+    starts, own = starts[by_process], own[by_process]
+    latest = _latest_elsewhere(scene, ends, starts)
+    good = latest >= 0
+    good[good] = time[chains.node[latest[good]]] > own[good]
+    return found(chains.node[latest[good]], chains.node[starts[good]], 0, cause=Cause.HANDOFF, inferred=True)
 
 
 def _latest_elsewhere(scene: Scene, ends: NDArray[np.intp], starts: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return the place of the latest end on another track not after each start; −1 where none."""
+    """Return the place of the latest end on another track of the process not after each start; −1 where none."""
+    if not len(ends):
+        return np.full(len(starts), -1, np.intp)
     chains, time = scene.chains, scene.time
-    ends = ends[np.argsort(time[chains.node[ends]], kind="stable")]
+    process = scene.timeline.tracks.process[chains.track].astype(np.int64)
+    # One key that grows with the process and in it with the time, which may be too long to stand in it.
+    moments = np.unique(time[chains.node[ends]])
+    key = process[ends] * len(moments) + np.searchsorted(moments, time[chains.node[ends]])
+    order = np.argsort(key, kind="stable")
+    ends, key = ends[order], key[order]
     # Slices of a track that is not ordered are apart from one another.
     ordered = scene.timeline.tracks.ordered
     lone = ~ordered[chains.track]
@@ -61,10 +61,11 @@ def _latest_elsewhere(scene: Scene, ends: NDArray[np.intp], starts: NDArray[np.i
     changes = np.ones(len(ends), np.bool_)
     changes[1:] = of_end[1:] != of_end[:-1]
     run = np.maximum.accumulate(np.where(changes, np.arange(len(ends)), 0))
-    place = np.searchsorted(time[chains.node[ends]], time[chains.node[starts]], side="right") - 1
+    before = np.searchsorted(moments, time[chains.node[starts]], side="right") - 1
+    place = np.searchsorted(key, process[starts] * len(moments) + before, side="right") - 1
     same = place >= 0
     same[same] = of_end[place[same]] == group[starts[same]]
     place[same] = run[place[same]] - 1
-    answer = np.full(len(starts), -1, np.intp)
-    answer[place >= 0] = ends[place[place >= 0]]
-    return answer
+    known = place >= 0
+    known[known] = process[ends[place[known]]] == process[starts[known]]
+    return np.where(known, ends[place], -1)

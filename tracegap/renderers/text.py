@@ -7,6 +7,7 @@ clauses and further sentences; then tables; then empty lines; and only then rows
 
 import re
 import textwrap
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from io import StringIO
@@ -27,6 +28,8 @@ WIDTH = 100
 """Where nobody says how wide: in a pipe, in a file."""
 
 _INDENT = 2
+_TABLES = 24
+"""Of a section's tables, how many may stand on one screen: those of eight devices; what has more is no longer read on a screen."""
 _LOSSES = 3
 _NAME = 40
 """Of a name in a sentence."""
@@ -112,7 +115,11 @@ class _Plan:
 def _screen(sections: Sequence[Section], width: int, margin: int, room: int) -> list[Line]:
     """Write all sections in at most `room` lines, where that can be."""
     plans = [
-        _Plan(min(len(section.lines), 3), tuple(min(t.brief, t.rows) for t in section.tables)) for section in sections
+        _Plan(
+            min(len(section.lines), 3),
+            tuple(min(t.brief, t.rows) if place < _TABLES else 0 for place, t in enumerate(section.tables)),
+        )
+        for section in sections
     ]
     blocks = [_brief(section, plan, width, margin) for section, plan in zip(sections, plans, strict=True)]
     for give_up in (_rows, _clauses, _sentences, _tables, _blank, _kept):
@@ -187,10 +194,15 @@ def _brief(section: Section, plan: _Plan, width: int, margin: int) -> list[Line]
 
 def _clipped(sentence: str, width: int, most: int) -> list[str]:
     """Break a sentence into at most so many lines: without its last clauses where it is longer, cut where it has none."""
-    whole = sentence
-    while len(_wrap(sentence, width)) > most and "; " in sentence:
-        sentence = sentence.rpartition("; ")[0] + "."
-    return _wrap(sentence if len(_wrap(sentence, width)) <= most else whole, width, most=most)
+    if len(_wrap(sentence, width)) <= most:
+        return _wrap(sentence, width)
+    clauses = sentence.split("; ")
+    fit = bisect_right(range(1, len(clauses)), most, key=lambda number: len(_wrap(_first(clauses, number), width)))
+    return _wrap(_first(clauses, fit) if fit else sentence, width, most=most)
+
+
+def _first(clauses: Sequence[str], number: int) -> str:
+    return "; ".join(clauses[:number]) + "."
 
 
 def _cut(table: Table, rows: int) -> Table:

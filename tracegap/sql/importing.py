@@ -162,11 +162,12 @@ class _Slices:
         self.end_event[places[nested.begin[closing]]] = rows[closing]
         self.stats["misplaced_end_event"] += nested.misplaced
         self.stats["slice_spill_overlapping_complete_event"] += int(np.count_nonzero(nested.lane))
-        for lane in range(1, int(nested.lane.max(initial=0)) + 1):
-            self.track[places[nested.lane == lane]] = len(kind)
-            kind.append(SPILLED)
-            owner.append(owner[track])
-            name.append(None)
+        spilled = nested.lane > 0
+        self.track[places[spilled]] = len(kind) - 1 + nested.lane[spilled]
+        more = int(nested.lane.max(initial=0))
+        kind += [SPILLED] * more
+        owner += [owner[track]] * more
+        name += [None] * more
 
     def around(
         self, flows: NDArray[Any], track: NDArray[np.int32], number: NDArray[np.int64]

@@ -5,13 +5,15 @@ of Perfetto's ``slice_tracker.cc`` as of v57, where a complete slice that partly
 track; they differ from those of `tracegap.nesting`, which keeps true intervals and splits context from work.
 """
 
+from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.columns import Columns, Int32, Int64, UInt8
+from tracegap.nesting import FurtherLanes
 
 COMPLETE, BEGIN, END = range(3)
 PENDING = -1
@@ -92,91 +94,135 @@ def _nest_regular(start: NDArray[np.int64], duration: NDArray[np.int64]) -> Nest
 
 
 def _nest_any(operations: Operations) -> Nested:
-    """Nest by a stack for each lane; one pass, each operation scanning the open slices of its lane."""
+    """Nest by a stack for each lane; one pass, O(n log n) but for slices that stick out of one that an end closed late."""
     n = len(operations)
     kind, start = operations.kind.tolist(), operations.start.tolist()
-    name, category = operations.name.tolist(), operations.category.tolist()
-    track = _Track(start, operations.duration.tolist(), ordered=not operations.kind.any())
+    main = _MainLane(start, operations.duration.tolist(), operations.name.tolist(), operations.category.tolist())
+    further = FurtherLanes()
     depth, parent, lane, top, begin = [0] * n, [-1] * n, [0] * n, [-1] * n, [-1] * n
-    main = track.lanes[0]
+    stack = main.stack
     for row in range(n):
+        length = main.duration[row]
+        crosses = main.close(start[row], length)
         if kind[row] == END:
-            track.close(main, start[row], PENDING)
-            begin[row] = track.end(main, row, name, category)
+            begin[row] = main.end(row)
+        elif crosses:
+            over = _over(start[row], length)
+            lane[row], taken = further.take(2 * start[row], over)
+            depth[row], parent[row] = len(taken.rows), taken.rows[-1] if taken.rows else -1
+            taken.rows.append(row)
+            taken.ends.append(over)
         else:
-            place = 0
-            while track.close(track.lane(place), start[row], track.duration[row]):
-                place += 1
-            stack = track.lane(place)
-            depth[row], parent[row], lane[row] = len(stack), stack[-1] if stack else -1, place
-            stack.append(row)
-        top[row] = main[-1] if main else -1
+            depth[row], parent[row] = len(stack), stack[-1] if stack else -1
+            main.begin(row)
+        top[row] = stack[-1] if stack else -1
     return Nested(
         np.array(depth, np.int32),
         np.array(parent, np.int64),
-        np.array(track.duration, np.int64),
+        np.array(main.duration, np.int64),
         np.array(lane, np.int32),
         np.array(top, np.int64),
         np.array(begin, np.int64),
-        track.misplaced,
+        main.misplaced,
     )
 
 
-class _Track:
-    """The stacks of one track while it is read; ``duration`` fills as ends come.
+def _over(start: int, duration: int) -> int:
+    """Return twice the time from which a slice is over; one of no length is over only after its instant."""
+    return 2 * (start + duration) + (duration == 0)
 
-    ``ordered`` says that all slices are complete: then what lies under a slice that is not over is not over either.
+
+class _MainLane:
+    """The stack of a track's first lane while it is read; ``duration`` fills as ends come.
+
+    On the stack stand begun slices that are pending and slices whose end is known. The places of those are in ``_known``,
+    and in ``_soonest`` when the first of them, from the bottom of the stack up to there, is over: so that what is over is
+    found without a look at what is not.
     """
 
-    def __init__(self, start: list[int], duration: list[int], *, ordered: bool) -> None:
-        self.start = start
-        self.duration = duration
-        self.ordered = ordered
-        self.lanes: list[list[int]] = [[]]
+    def __init__(self, start: list[int], duration: list[int], name: list[int], category: list[int]) -> None:
+        self.start, self.duration, self.name, self.category = start, duration, name, category
+        self.stack: list[int] = []
         self.misplaced = 0
+        self._known: list[int] = []
+        self._soonest: list[int] = []
+        self._pending: dict[int, list[int]] = {}  # begun slices by name, in their order; also some that are over
+        self._gone: set[int] = set()  # what ended with a finished slice under it, perhaps before it began
 
-    def lane(self, place: int) -> list[int]:
-        if place == len(self.lanes):
-            self.lanes.append([])
-        return self.lanes[place]
-
-    def close(self, stack: list[int], now: int, length: int) -> bool:
+    def close(self, now: int, length: int) -> bool:
         """Take off the stack what is over at `now`; whether a new slice of that length would overlap what stays."""
-        pending = False
-        for place in range(len(stack) - 1, -1, -1):
-            row = stack[place]
-            duration = self.duration[row]
-            if duration == PENDING:
-                pending = True
-                continue
-            end = self.start[row] + duration
-            if pending:
-                if now > end:  # all that still stands on a finished slice ends with it
-                    self.misplaced += 1
-                    for above in stack[place + 1 :]:
-                        self.duration[above] = end - self.start[above]
-                    del stack[place:]
-                    pending = False
-            elif end < now or (end == now and (duration or length)):
-                stack.pop()  # the topmost, as there: another one only if an end closed a slice under it
-            elif length >= 0 and end < now + length:
-                return True
-            elif self.ordered:
+        stack, known = self.stack, self._known
+        soon, then = 2 * now + (length != 0), 2 * (now + length)
+        pending, above = False, len(stack)
+        for at in range(len(known) - 1, -1, -1):
+            place = known[at]
+            pending |= place < above - 1
+            above = place
+            soonest = self._soonest[at]
+            if soonest > soon and (pending or length < 0 or soonest >= then):
                 return False
+            over = _over(self.start[stack[place]], self.duration[stack[place]])
+            if pending:
+                if over < 2 * now:  # all that still stands on a finished slice ends with it
+                    self.misplaced += 1
+                    for row in stack[place + 1 :]:
+                        self.duration[row] = (over >> 1) - self.start[row]
+                    self._gone.update(stack[place + 1 :])
+                    del stack[place:], known[at:], self._soonest[at:]
+                    pending = False
+            elif over <= soon:
+                stack.pop()  # the topmost, as there: another one only if an end closed a slice under it
+                known.pop()
+                self._soonest.pop()
+            elif length >= 0 and over < then:
+                return True
         return False
 
-    def end(self, stack: list[int], row: int, name: list[Any], category: list[Any]) -> int:
+    def begin(self, row: int) -> None:
+        """Put a slice on the stack."""
+        if self.duration[row] == PENDING:
+            self._pending.setdefault(self.name[row], []).append(row)
+        else:
+            self._know(len(self.stack), row)
+        self.stack.append(row)
+
+    def _know(self, place: int, row: int) -> None:
+        """Note where on the stack a slice stands whose end is known, above all others that are."""
+        over = _over(self.start[row], self.duration[row])
+        self._known.append(place)
+        self._soonest.append(min(over, self._soonest[-1]) if self._soonest else over)
+
+    def end(self, row: int) -> int:
         """Close the topmost pending slice that the end's name and category fit; −1 if there is none."""
-        for place in range(len(stack) - 1, -1, -1):
-            begun = stack[place]
-            if self.duration[begun] != PENDING:
-                continue
-            if category[row] >= 0 and category[row] != category[begun]:
-                continue
-            if name[row] >= 0 and name[begun] >= 0 and name[row] != name[begun]:
-                continue
-            self.duration[begun] = self.start[row] - self.start[begun]
-            if place == len(stack) - 1:
-                stack.pop()
-            return begun
+        name = self.name[row]
+        begun = (
+            max(self._last(self._pending.get(one, []), row) for one in {name, -1})
+            if name >= 0
+            else self._last(self.stack, row)
+        )
+        if begun < 0:
+            return -1
+        self.duration[begun] = self.start[row] - self.start[begun]
+        place = bisect_left(self.stack, begun)  # rows stand on the stack in their order
+        if place == len(self.stack) - 1:
+            self.stack.pop()
+        else:
+            at = bisect_left(self._known, place)
+            above = self._known[at:]
+            del self._known[at:], self._soonest[at:]
+            for known in (place, *above):
+                self._know(known, self.stack[known])
+        return begun
+
+    def _last(self, rows: list[int], end: int) -> int:
+        """Return the last of the rows that is pending and of the end's category; −1 if there is none."""
+        while rows is not self.stack and rows and not self._is_pending(rows[-1]):
+            rows.pop()
+        category = self.category[end]
+        for row in reversed(rows):
+            if self._is_pending(row) and (category < 0 or category == self.category[row]):
+                return row
         return -1
+
+    def _is_pending(self, row: int) -> bool:
+        return self.duration[row] == PENDING and row not in self._gone
