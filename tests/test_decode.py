@@ -60,6 +60,13 @@ def test_every_form_of_file_gives_the_same_rows(tmp_path: Path, content: object)
     assert events.problems == ()
 
 
+def test_the_first_of_one_event_a_line_may_be_long(tmp_path: Path) -> None:
+    long = {**LOAD, "args": {"text": "x" * 200_000}}
+    events = read(tmp_path, b"\n".join(json.dumps(one).encode() for one in (long, LOAD)))
+    assert names(events) == ["load", "load"]
+    assert codes(events) == {"json-lines": 1}
+
+
 def test_header_has_the_keys_before_and_after_the_events(tmp_path: Path) -> None:
     events = read(
         tmp_path, b'{"schemaVersion": 1, "traceEvents": [{"ph":"i","ts":0}], "deviceProperties": [{"id": 0}]}'

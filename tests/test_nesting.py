@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracegap import nesting
 from tracegap.nesting import innermost, nest, self_times
 
 
@@ -70,6 +71,48 @@ def test_an_interval_takes_the_first_lane_with_room(spans):
         lanes[place].append((start, end))
         expected.append(place)
     assert nested(*spans).lane.tolist() == expected
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.integers(0, 2), st.integers(0, 20), st.integers(0, 12), st.booleans(), st.sampled_from([0, 400, 1_400])
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@given(ROWS)
+def test_by_columns_and_in_one_pass_intervals_nest_alike(rows):
+    spans = [(group, 1_000 * at, 1_000 * (at + length) + more, ends) for group, at, length, ends, more in rows]
+    spans.sort(key=lambda span: (span[0], span[1], -span[2]))
+    group, start, end, open_ended = (np.array(column) for column in zip(*spans, strict=True))
+    group = group.astype(np.int32)
+    found, expected = nest(group, start, end, open_ended), nesting._one_by_one(group, start, end, open_ended)
+    for one, other in ((found.lane, expected.lane), (found.parent, expected.parent), (found.depth, expected.depth)):
+        assert (one.tolist(), one.dtype) == (other.tolist(), other.dtype)
+    assert found.end.tolist() == expected.end.tolist()
+    assert (found.clipped, found.unfinished) == (expected.clipped, expected.unfinished)
+
+
+def test_times_too_far_apart_to_stand_on_one_axis_nest_all_the_same():
+    far = 2**62
+    result = nested((0, far), (1, 2), (-far, far), (5, 9), group=[0, 0, 1, 1])
+    assert result.parent.tolist() == [-1, 0, -1, 2]
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9), st.booleans()), min_size=1, max_size=40))
+def test_the_innermost_holder_is_the_last_to_start_of_those_that_are_open(rows):
+    rows = sorted(((start, start + length, holds) for start, length, holds in rows), key=lambda row: (row[0], -row[1]))
+    expected = []
+    stack: list[int] = []
+    for row, (start, _, holds) in enumerate(rows):
+        while stack and rows[stack[-1]][1] <= start:
+            stack.pop()
+        expected.append(stack[-1] if stack else -1)
+        stack += [row] * holds
+    columns = zip(*rows, strict=True)
+    assert innermost(*(np.array(column) for column in columns)).tolist() == expected
 
 
 def test_groups_do_not_see_each_other():

@@ -130,7 +130,9 @@ class Walk(Generic[T]):
         """Whether the object here is an event itself, and so the file one event a line."""
         passage = self._passage
         passage.fill(self._chunk_bytes)
-        end = end_of(passage.text, passage.at)
+        end = end_of(passage.text, passage.at, passage.at + NEAR)
+        if end is None and _EVENTS.search(passage.text, passage.at) is None:
+            end = end_of(passage.text, passage.at)
         try:
             first = decoded(passage.text[passage.at : end]) if end else {}
         except NOT_JSON:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap.columns import Columns, Int32, Int64, UInt8
-from tracegap.nesting import FurtherLanes
+from tracegap.nesting import FurtherLanes, enclosed
 
 COMPLETE, BEGIN, END = range(3)
 PENDING = -1
@@ -69,28 +69,16 @@ def nest(operations: Operations) -> Nested:
 def _nest_regular(start: NDArray[np.int64], duration: NDArray[np.int64]) -> Nested | None:
     """Nest complete slices that do not partly overlap; None when some do.
 
-    A slice's depth is the number of slices before it less those that are over: one of no length is over only after its
-    instant, which doubling all times writes as an odd number.
+    A slice of no length is over only after its instant, which doubling all times writes as an odd number.
     """
-    n = len(start)
-    end = start + duration
-    over = np.sort(2 * end + (duration == 0))
-    depth = np.arange(n) - np.searchsorted(over, 2 * start, side="right")
-    if depth[0] != 0 or (depth < 0).any() or (depth.max() > 2000):
+    count = len(start)
+    begin = 2 * (start - start[0])
+    found = enclosed(np.zeros(count, np.int32), begin, begin + 2 * duration + (duration == 0))
+    if found is None or len(found[2]):
         return None
-    parent = np.full(n, -1, np.int64)
-    by_depth = np.argsort(depth, kind="stable")
-    bounds = np.searchsorted(depth[by_depth], np.arange(depth.max() + 2))
-    for level in range(1, len(bounds) - 1):
-        above = by_depth[bounds[level - 1] : bounds[level]]
-        here = by_depth[bounds[level] : bounds[level + 1]]
-        parent[here] = above[np.searchsorted(above, here) - 1]
-    inner = parent >= 0
-    if (end[parent[inner]] < end[inner]).any():
-        return None
-    none = np.full(n, -1, np.int64)
-    lane = np.zeros(n, np.int32)
-    return Nested(depth.astype(np.int32), parent, duration, lane, np.arange(n), none, 0)
+    depth, parent, _ = found
+    none, lane = np.full(count, -1, np.int64), np.zeros(count, np.int32)
+    return Nested(depth, parent.astype(np.int64), duration, lane, np.arange(count), none, 0)
 
 
 def _nest_any(operations: Operations) -> Nested:
