@@ -23,8 +23,11 @@ ROOT = Path(__file__).parents[2]
 
 TRACES = {
     f"{path.parent.name}/{path.name}": path
-    for folder in (ROOT / "sample_traces", ROOT.parent / "shared" / "corpus")
-    for path in sorted(folder.rglob("*.json*"))
+    for path in sorted(
+        [*(ROOT / "sample_traces").glob("*.json*"), *(ROOT.parent / "shared" / "corpus").rglob("*.*")],
+        key=lambda path: (path.parent.name, path.name),
+    )
+    if path.suffix != ".md"
 }
 
 CUDA, FLOWS = "pytorch-cuda/hta-nccl_data.json.gz", "other/perfetto-flow_events_json_v1.json"
