@@ -67,7 +67,7 @@ class EmbeddedEngine(Engine):
         self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
         self._included: set[str] = set()
         self._arguments: dict[str, dict[int, Any]] = {}
-        register(self._connection, self._filler.bounds)
+        register(self._connection, lambda: self._filler.bounds)
         register_relatives(self._connection, Relatives(self._connection))
         self._connection.create_function("extract_arg", 2, self._extract_arg, deterministic=True)
         self._functions = UserFunctions(self._connection, self._made)

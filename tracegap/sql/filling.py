@@ -133,6 +133,7 @@ class Filler:
         imported = self.imported
         return self._again(lambda: read_counters(self._source, imported))
 
+    @cached_property
     def bounds(self) -> tuple[int, int]:
         """First and last moment of the trace in ns, of slices and of counters; 0 and 0 where there are none."""
         imported = self.imported
@@ -245,7 +246,7 @@ class Filler:
         )
 
     def _fill_bounds(self) -> None:
-        self._insert("INSERT INTO trace_bounds VALUES (?, ?)", [self.bounds()])
+        self._insert("INSERT INTO trace_bounds VALUES (?, ?)", [self.bounds])
 
     def _fill_own(self, table: str) -> None:
         from tracegap.sql.own import ROWS  # brings the analyses, which other queries do without

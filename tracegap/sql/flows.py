@@ -79,8 +79,7 @@ def _bound(imported: Import) -> list[tuple[tuple[int, int], str, int, tuple[int,
     arrows: list[tuple[tuple[int, int], str, int, tuple[int, ...], bool]] = []
     if not len(bind.rows):
         return arrows
-    slice_of = np.full(len(events), -1, np.int64)
-    slice_of[imported.event] = np.arange(len(imported))
+    slice_of = imported.slice_of_event()
     leaving, entering = (events.field(name).at(bind.rows, 0) > 0 for name in ("flow_out", "flow_in"))
     for row, id_, out, into in zip(
         bind.rows.tolist(), bind.values.tolist(), leaving.tolist(), entering.tolist(), strict=True

@@ -80,6 +80,12 @@ class Import(Columns):
     flow_next: NDArray[np.int64]
     stats: Counter[str] = field(default_factory=Counter)
 
+    def slice_of_event(self) -> Int64:
+        """Return the slice that each event made: int64[m] over the rows of `events`, −1 for none."""
+        found = np.full(len(self.events), -1, np.int64)
+        found[self.event] = np.arange(len(self))
+        return found
+
 
 def build(events: Events) -> Import:
     """Import the events as Perfetto does; O(n log n)."""

@@ -151,7 +151,7 @@ def finding_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ..
 
     ``slice_id`` is the longest slice that the finding is about; None where it is about no single one.
     """
-    ids = np.append(_slice_of_event(imported), -1)
+    ids = np.append(imported.slice_of_event(), -1)
     for one in analysed.findings:
         shown = _or_null(int(ids[-1 if one.event is None else one.event]))
         yield (
@@ -167,19 +167,13 @@ def finding_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ..
 
 def slice_ids(timeline: Timeline, imported: Import) -> NDArray[np.int64]:
     """Return the SQL slice of each slice of the timeline; −1 where Perfetto's rules drop it."""
-    ids: NDArray[np.int64] = _slice_of_event(imported)[timeline.slices.event]
+    ids: NDArray[np.int64] = imported.slice_of_event()[timeline.slices.event]
     return ids
 
 
 def _zero(timeline: Timeline, imported: Import) -> int:
     """Return the timeline's 0 as `Import` counts time: where int64 does not hold the file's clock, from a later moment."""
     return timeline.origin - imported.events.origin
-
-
-def _slice_of_event(imported: Import) -> NDArray[np.int64]:
-    of_event = np.full(len(imported.events), -1, np.int64)
-    of_event[imported.event] = np.arange(len(imported))
-    return of_event
 
 
 def _most(pieces: Pieces, count: int) -> NDArray[np.intp]:
