@@ -143,6 +143,33 @@ def test_a_time_limit_ends_a_query(trace: Path) -> None:
     assert "ran for more than 0.2 s" in done.stderr
 
 
+ENDLESS_CALL = "SELECT instr(zeroblob(90000000), zeroblob(50000000) || x'01')"  # SQLite does not look up in it
+
+
+def test_a_time_limit_ends_one_endless_call(trace: Path) -> None:
+    done = query(trace, ENDLESS_CALL, "--time-limit", "0.2")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "ran for more than 0.2 s" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_shell_survives_a_call_that_does_not_end(trace: Path) -> None:
+    for before in ("", "CREATE PERFETTO TABLE t AS SELECT 1 AS a; CREATE OR REPLACE PERFETTO TABLE t AS "):
+        said = f"{before}{ENDLESS_CALL};\n.tables\nSELECT 1;\n"
+        done = query(trace, "--interactive", "--time-limit", "0.2", stdin=said)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert "ran for more than 0.2 s" in done.stderr
+        assert done.stderr.count("an earlier query could not be stopped and is still running") == 2
+
+
+def test_a_query_that_multiplies_is_refused_before_memory_is_gone(trace: Path) -> None:
+    tables = ", ".join(f"t{n} AS (SELECT a.v FROM t{n - 1} a JOIN t{n - 1} b)" for n in range(1, 30))
+    done = query(trace, f"WITH t0 AS (SELECT 1 AS v), {tables} SELECT count(*) FROM t29")
+    assert done.returncode == 2
+    assert "needs more memory than it may take" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_the_shell_shows_the_columns_of_a_table_and_leaves_without_a_dot(trace: Path) -> None:
     done = query(trace, "--interactive", stdin=".schema tracegap_step\n.schema nosuch\nquit\nSELECT 1;\n")
     assert done.stdout.split() == list(OWN_TABLES["tracegap_step"])

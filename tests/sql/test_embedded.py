@@ -330,6 +330,8 @@ def test_queries_that_would_change_something_are_refused(sql: str, opened: Open,
     [
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION SELECT x + 1 FROM n) SELECT max(x) FROM n",
+        "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT median(x) FROM n",
+        "SELECT regexp('(a|aa)+$', printf('%.*c', 60, 'a') || 'b')",
     ],
 )
 def test_a_query_without_end_is_stopped(sql: str, opened: Open) -> None:
@@ -338,6 +340,14 @@ def test_a_query_without_end_is_stopped(sql: str, opened: Open) -> None:
     with pytest.raises(UsageError, match=r"^the query ran for more than 0\.2 s and was stopped; .*--time-limit$"):
         engine.query(sql, time_limit_s=0.2)
     assert time.monotonic() - begin < 10
+    assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
+
+
+def test_a_plan_of_a_million_steps_is_refused(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    doubled = ", ".join(f"t{n} AS (SELECT v + v AS v FROM t{n - 1})" for n in range(1, 20))
+    with pytest.raises(UsageError, match="needs more memory than it may take"):
+        engine.query(f"WITH t0 AS (SELECT dur AS v FROM slice), {doubled} SELECT sum(v) FROM t19")
     assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
 
 

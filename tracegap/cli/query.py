@@ -92,8 +92,10 @@ def run(
     limit = options.size(max_bytes)
     text = "" if interactive else _sql(trace, sql, file, named)
     from tracegap.sql import open_engine
+    from tracegap.sql.guard import limit_process
     from tracegap.sql.tokens import statements
 
+    limit_process()
     if not interactive and not statements(text):
         raise UsageError("the SQL has no statement: write one, or say --named NAME")
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from difflib import get_close_matches
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tracegap.errors import UsageError
 from tracegap.source import Source
@@ -25,6 +25,8 @@ from tracegap.sql.user_functions import UserFunctions
 
 if TYPE_CHECKING:
     from tracegap.timeline import Timeline, Window
+
+T = TypeVar("T")
 
 TIME_LIMIT_S = 60.0
 
@@ -49,7 +51,7 @@ class EmbeddedEngine(Engine):
 
     def __init__(self, source: Source, look: "Callable[[], tuple[Timeline, Window]]") -> None:
         self._source = source
-        self._connection = sqlite3.connect("", isolation_level=None, cached_statements=0)
+        self._connection = sqlite3.connect("", isolation_level=None, cached_statements=0, check_same_thread=False)
         for setting in (
             "journal_mode = MEMORY",
             "synchronous = OFF",
@@ -63,18 +65,20 @@ class EmbeddedEngine(Engine):
         self._protected = {str(row[0]) for row in self._connection.execute("SELECT name FROM sqlite_master")}
         self._authorizer, self._refused = guard.authorizer(self._protected)
         guard.limit(self._connection)
+        self._watch = guard.Watch(self._connection)
         self._filler = Filler(self._connection, source, look)
         self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
         self._included: set[str] = set()
         self._arguments: dict[str, dict[int, Any]] = {}
-        register(self._connection, lambda: self._filler.bounds)
+        register(self._connection, lambda: self._filler.bounds, self._watch.left)
         register_relatives(self._connection, Relatives(self._connection))
         self._connection.create_function("extract_arg", 2, self._extract_arg, deterministic=True)
         self._functions = UserFunctions(self._connection, self._made)
 
     def close(self) -> None:
-        """Let the database go."""
-        self._connection.close()
+        """Let the database go, unless a query that could not be stopped still holds it."""
+        if not self._watch.lost:
+            self._connection.close()
 
     def query(self, sql: str, *, time_limit_s: float | None = TIME_LIMIT_S) -> QueryResult:
         """Run one or more statements; the rows are those of the last.
@@ -84,6 +88,7 @@ class EmbeddedEngine(Engine):
         UsageError
             When a statement is wrong, refused, or runs past the limit; the text is one line.
         """
+        self._watch.check()
         result = QueryResult((), ())
         for tokens in statements(sql):
             try:
@@ -95,6 +100,7 @@ class EmbeddedEngine(Engine):
 
     def tables(self) -> tuple[str, ...]:
         """Return the names of all tables and views, the user's too."""
+        self._watch.check()
         names = self._connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
         return tuple(name for (name,) in names if not name.startswith(("__", "sqlite_")))
 
@@ -107,47 +113,63 @@ class EmbeddedEngine(Engine):
             case perfetto_sql.TableFunction():
                 self._functions.make(command)
             case perfetto_sql.Function():
-                self._create_function(command)
+                self._create_function(command, time_limit_s)
             case perfetto_sql.Statement(sql, ""):
-                self._fill(*self._plan(sql))
+                self._fill(*self._plan(sql, time_limit_s))
                 return self._execute(sql, time_limit_s)
             case perfetto_sql.Statement(sql, drops):
                 return self._replace(drops, sql, time_limit_s)
         return QueryResult((), ())
 
-    @contextmanager
-    def _guarded(self, time_limit_s: float | None) -> Iterator[None]:
+    def _guarded(self, work: Callable[[], T], time_limit_s: float | None) -> T:
         """Run SQL of the user: it may only read, and what goes wrong is said in one line."""
         self._refused.clear()
-        self._connection.set_authorizer(self._authorizer)
+
+        def guarded() -> T:
+            self._connection.set_authorizer(self._authorizer)
+            try:
+                return work()
+            finally:
+                self._connection.set_authorizer(None)
+
         try:
-            with guard.deadline(self._connection, time_limit_s):
-                yield
+            return self._watch.run(guarded, time_limit_s)
         except (sqlite3.Error, sqlite3.Warning, OverflowError, MemoryError, RecursionError) as error:
             raise self._explain(error) from error
-        finally:
-            self._connection.set_authorizer(None)
 
     def _execute(self, sql: str, time_limit_s: float | None) -> QueryResult:
-        with self._guarded(time_limit_s), closing(self._connection.execute(sql)) as cursor:
-            rows = guard.fetch(cursor)
-            return QueryResult(tuple(column[0] for column in cursor.description or ()), rows)
+        def answer() -> QueryResult:
+            with closing(self._connection.execute(sql)) as cursor:
+                rows = guard.fetch(cursor)
+                return QueryResult(tuple(column[0] for column in cursor.description or ()), rows)
+
+        return self._guarded(answer, time_limit_s)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """Do all of it, or nothing."""
+        self._connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            if not self._watch.lost:
+                self._connection.rollback()
+            raise
+        self._connection.commit()
 
     def _replace(self, drops: str, sql: str, time_limit_s: float | None) -> QueryResult:
         """Drop what the statement makes anew, and make it; what was there stays where that fails."""
-        with self._connection:
-            self._connection.execute("BEGIN")
+        with self._transaction():
             self._execute(f"DROP {drops}", time_limit_s)
-            plan = self._plan(sql)
-            self._connection.execute("ROLLBACK")  # tables are filled outside of it
+            plan = self._plan(sql, time_limit_s)
+            self._connection.rollback()  # tables are filled outside of it
         self._fill(*plan)
-        with self._connection:
-            self._connection.execute("BEGIN")
+        with self._transaction():
             self._execute(f"DROP {drops}", time_limit_s)
             return self._execute(sql, time_limit_s)
 
     def _plan(
-        self, sql: str, parameters: Sequence[str] = (), seen: set[str] | None = None
+        self, sql: str, time_limit_s: float | None, parameters: Sequence[str] = (), seen: set[str] | None = None
     ) -> tuple[set[str], set[tuple[str, str]]]:
         """Return the parts of the trace that the statement reads, and the columns by which it looks rows up.
 
@@ -155,10 +177,13 @@ class EmbeddedEngine(Engine):
         """
         tables = self._connection.execute("SELECT rootpage, tbl_name FROM sqlite_master WHERE rootpage > 0")
         owner = dict(tables.fetchall())
+
+        def explain() -> list[Any]:
+            return self._connection.execute(f"EXPLAIN {sql}", dict.fromkeys(parameters)).fetchall()
+
         self._connection.text_factory = _lenient
         try:
-            with self._guarded(None):
-                plan = self._connection.execute(f"EXPLAIN {sql}", dict.fromkeys(parameters)).fetchall()
+            plan = self._guarded(explain, time_limit_s)
         finally:
             self._connection.text_factory = str
         needed: set[str] = set()
@@ -185,7 +210,7 @@ class EmbeddedEngine(Engine):
                 searched.update(SEARCHED)
             function = self._functions.find(name)
             if isinstance(function, perfetto_sql.Function):
-                inside = self._plan(function.body, function.parameters, seen)
+                inside = self._plan(function.body, time_limit_s, function.parameters, seen)
                 needed |= inside[0]
                 searched |= inside[1]
         return needed, searched
@@ -214,20 +239,20 @@ class EmbeddedEngine(Engine):
             )
         for name in wanted:
             if name not in self._included:
-                with self._connection:  # whole, or not at all where a name is taken
-                    self._connection.execute("BEGIN")
+                with self._transaction():  # whole, or not at all where a name is taken
                     for tokens in statements(known[name]):
                         self._run(perfetto_sql.parse(tokens, self._made), None)
                 self._included.add(name)
                 self._protected.update(re.findall(r"CREATE VIEW (\w+)", known[name]))
 
-    def _create_function(self, function: perfetto_sql.Function) -> None:
+    def _create_function(self, function: perfetto_sql.Function, time_limit_s: float | None) -> None:
         before = self._functions.find(function.name)
         self._functions.make(function)
         try:
-            self._plan(function.body, function.parameters)
+            self._plan(function.body, time_limit_s, function.parameters)
         except UsageError:
-            self._functions.put(function.name, before)
+            if not self._watch.lost:
+                self._functions.put(function.name, before)
             raise
 
     def _extract_arg(self, set_id: int | None, key: str) -> Any:
@@ -252,7 +277,9 @@ class EmbeddedEngine(Engine):
         """Say in one line what is wrong with a statement."""
         if self._refused:
             return UsageError(f"queries may only read: {self._refused[0]} is refused")
-        text = str(error).partition("\n")[0] or "out of memory"
+        text = str(error).partition("\n")[0]
+        if isinstance(error, MemoryError) or text == "out of memory":
+            return UsageError("the query needs more memory than it may take; ask for less at once, or write it shorter")
         if text.startswith("no such table: "):
             table = text.removeprefix("no such table: ")
             home = next(

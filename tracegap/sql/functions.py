@@ -2,20 +2,25 @@
 
 import json
 import math
-import re
 import sqlite3
+from array import array
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
+
+import numpy as np
+import regex
 
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "hours": 3600 * 10**9}
 _NANOSECONDS["days"] = 24 * _NANOSECONDS["hours"]
 
 
-def register(connection: sqlite3.Connection, bounds: Callable[[], tuple[int, int]]) -> None:
-    """Add the functions that need nothing of the trace but its `bounds` (ns)."""
+def register(
+    connection: sqlite3.Connection, bounds: Callable[[], tuple[int, int]], left: Callable[[], float | None]
+) -> None:
+    """Add the functions that need nothing of the trace but its `bounds` (ns); `left` says how long (s) one may still run."""
     simple: list[tuple[str, int, Callable[..., Any]]] = [
-        ("regexp", 2, _regexp),
+        ("regexp", 2, partial(_regexp, left)),
         ("str_split", 3, _str_split),
         ("ln", 1, lambda x: math.log(x) if x is not None and x > 0 else None),
         ("exp", 1, _exp),
@@ -120,13 +125,18 @@ def _exp(x: float | None) -> float | None:
         return math.inf
 
 
-def _regexp(pattern: str | None, text: str | None) -> int | None:
-    return None if pattern is None or text is None else int(_pattern(pattern).search(str(text)) is not None)
+def _regexp(left: Callable[[], float | None], pattern: str | None, text: str | None) -> int | None:
+    """Search, and let others run meanwhile: some patterns take for ever on a few dozen letters."""
+    if pattern is None or text is None:
+        return None
+    seconds = left()
+    timeout = None if seconds is None else max(seconds, 0)
+    return int(_pattern(pattern).search(str(text), concurrent=True, timeout=timeout) is not None)
 
 
 @lru_cache(maxsize=32)
-def _pattern(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern)
+def _pattern(pattern: str) -> Any:
+    return regex.compile(pattern)
 
 
 def _str_split(text: str | None, by: str | None, which: int | None) -> str | None:
@@ -140,7 +150,7 @@ class _Percentile:
     """SQLite's ``percentile(x, p)``: linear between the two nearest values, p in 0…100."""
 
     def __init__(self) -> None:
-        self._values: list[float] = []
+        self._values = array("d")
         self._share = 50.0
 
     def step(self, value: float | None, share: float) -> None:
@@ -151,11 +161,11 @@ class _Percentile:
     def finalize(self) -> float | None:
         if not self._values:
             return None
-        values = sorted(self._values)
+        values = np.sort(np.frombuffer(self._values))
         place = self._share / 100 * (len(values) - 1)
         low = int(place)
         high = min(low + 1, len(values) - 1)
-        return values[low] + (values[high] - values[low]) * (place - low)
+        return float(values[low] + (values[high] - values[low]) * (place - low))
 
 
 class _Median(_Percentile):

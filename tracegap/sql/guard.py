@@ -1,13 +1,12 @@
 """What a query may do: read the trace's tables, make tables of its own, and nothing else; for so long and no longer."""
 
-import signal
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Any
+from collections.abc import Callable, Container
+from concurrent.futures import Future, wait
+from contextlib import closing
+from typing import Any, TypeVar
 
 from tracegap.errors import UsageError
 
@@ -17,7 +16,9 @@ MAX_ROWS = 5_000_000
 MAX_LENGTH = 1_000_000_000
 """Characters and bytes in all texts and blobs of one answer."""
 
-_OPERATIONS = 5_000  # virtual machine steps between two looks at the clock: well under a millisecond
+_MAX_HEAP = 2_000_000_000  # bytes; the tables themselves go to disk beyond their cache
+_LOOK_S = 0.1  # between two looks at a query that runs
+_PATIENCE_S = 1.0  # how long a query may take to notice that it is stopped
 
 _PRAGMAS = frozenset(("table_info", "table_xinfo", "table_list", "index_list", "index_info", "function_list"))
 
@@ -50,6 +51,8 @@ _OF_A_TABLE = frozenset(
         sqlite3.SQLITE_DROP_TEMP_VIEW,
     )
 )
+
+T = TypeVar("T")
 
 Authorizer = Callable[[int, str | None, str | None, str | None, str | None], int]
 
@@ -101,8 +104,15 @@ def _name(action: int, first: str | None, second: str | None) -> str:
 def limit(connection: sqlite3.Connection) -> None:
     """Bound what one value and one statement may take."""
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 100_000_000)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_VDBE_OP, 1_000_000)  # an expression that doubles in view after view
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_WORKER_THREADS, 0)
+
+
+def limit_process() -> None:
+    """Bound the memory of all databases of this process, for good: queries that multiply eat it while they are planned."""
+    with closing(sqlite3.connect("")) as connection:
+        connection.execute(f"PRAGMA hard_heap_limit = {_MAX_HEAP}")
 
 
 def fetch(cursor: sqlite3.Cursor) -> tuple[tuple[Any, ...], ...]:
@@ -127,55 +137,79 @@ def fetch(cursor: sqlite3.Cursor) -> tuple[tuple[Any, ...], ...]:
     return tuple(rows)
 
 
-@contextmanager
-def deadline(connection: sqlite3.Connection, seconds: float | None) -> Iterator[None]:
-    """Stop what runs on the connection after that many seconds (None: never), or on Ctrl-C.
+class Watch:
+    """Runs what asks a connection, for so long and no longer.
 
-    Raises
-    ------
-    UsageError
-        When the time is up.
+    SQLite looks up neither while it plans a query nor while it works on one value. So a query runs in a thread of its own,
+    and the one who waits for it can go.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        One that may be used in several threads, as it is one after the other.
     """
-    end = None if seconds is None else time.monotonic() + seconds
-    late: list[bool] = []
 
-    def look() -> bool:
-        if end is not None and time.monotonic() > end:
-            late.append(True)
-        return bool(late)
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._end: float | None = None
+        self.lost = False
+        """Whether a query could not be stopped: it still holds the connection, and nothing may touch that any more."""
 
-    connection.set_progress_handler(look, _OPERATIONS)
-    try:
-        with _ctrl_c() as pressed:
-            yield
-    except (sqlite3.Error, MemoryError) as error:
-        if pressed:
-            raise KeyboardInterrupt from None
-        if late:
+    def left(self) -> float | None:
+        """Return the seconds that what runs may still take, below zero when they are over; None without a limit."""
+        return None if self._end is None else self._end - time.monotonic()
+
+    def check(self) -> None:
+        """Raise `UsageError` where an earlier query holds the connection."""
+        if self.lost:
+            raise UsageError("an earlier query could not be stopped and is still running; open the trace anew")
+
+    def run(self, work: Callable[[], T], seconds: float | None) -> T:
+        """Do `work`, which is stopped after that many seconds (None: never), or on Ctrl-C.
+
+        Raises
+        ------
+        UsageError
+            When the time is up.
+        """
+        self._end = None if seconds is None or seconds > threading.TIMEOUT_MAX else time.monotonic() + seconds
+        outcome: Future[T] = Future()
+        threading.Thread(target=_fulfil, args=(outcome, work), daemon=True).start()
+        try:
+            while not outcome.done() and not self._over():
+                _wait(outcome, self.left())
+        except KeyboardInterrupt:
+            self._stop(outcome)
+            raise
+        if self._over() and (not self._stop(outcome) or outcome.exception() is not None):
             raise UsageError(
                 f"the query ran for more than {seconds:g} s and was stopped; bound it with WHERE or LIMIT, "
                 "or raise --time-limit"
-            ) from error
-        raise
-    finally:
-        connection.set_progress_handler(None, 0)
+            )
+        return outcome.result()
+
+    def _over(self) -> bool:
+        left = self.left()
+        return left is not None and left <= 0
+
+    def _stop(self, outcome: "Future[T]") -> bool:
+        """Stop what runs, and say whether it could be."""
+        self.lost = True
+        end = time.monotonic() + _PATIENCE_S
+        while not outcome.done() and time.monotonic() < end:
+            self._connection.interrupt()  # once is not enough: a query that is being planned forgets it
+            _wait(outcome, _LOOK_S)
+        self.lost = not outcome.done()
+        return not self.lost
 
 
-@contextmanager
-def _ctrl_c() -> Iterator[list[bool]]:
-    """Note whether Ctrl-C was pressed: SQLite makes an error like any other of what a function called by it raises."""
-    pressed: list[bool] = []
-    before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield pressed
-        return
-
-    def note(number: int, frame: FrameType | None) -> Any:
-        pressed.append(True)
-        return before(number, frame)
-
-    signal.signal(signal.SIGINT, note)
+def _fulfil(outcome: "Future[T]", work: Callable[[], T]) -> None:
     try:
-        yield pressed
-    finally:
-        signal.signal(signal.SIGINT, before)
+        outcome.set_result(work())
+    except BaseException as error:
+        outcome.set_exception(error)
+
+
+def _wait(outcome: "Future[T]", seconds: float | None) -> None:
+    """Wait for a moment at most: on Windows, Ctrl-C is not seen by one who waits."""
+    wait((outcome,), timeout=_LOOK_S if seconds is None else min(max(seconds, 0), _LOOK_S))
