@@ -5,6 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,31 @@ def test_arguments_are_flattened_and_equal_sets_are_one(opened: Open) -> None:
     assert found.rows == ((2, 1, None), (2, 1, None), (None, None, None))
 
 
+def test_arguments_are_the_same_however_they_are_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    events = [
+        x("a", 0, 1, args={"k": "one", "more": [1]}), event("B", 2, "b", args={"k": 2.5, "x": 1}), x("c", 2.5, 2.6),
+        event("E", 3, "b", args={"k": True}), x("a", 4, 5, args={"k": "one", "more": [1]}), x("d", 6, 7, args={"k": None}),
+        event("s", 0.5, "arrow", id=1, cat="k"), event("f", 4.5, "arrow", id=1, cat="k", bp="e"),
+    ]  # fmt: skip
+    path.write_text(json.dumps(events), "utf-8")
+    queries = {  # with the key in the statement, with one that is worked out, and from the table
+        "SELECT id, extract_arg(arg_set_id, 'args.k') FROM slice ORDER BY id",
+        "SELECT id, extract_arg(arg_set_id, 'args.' || iif(id < 0, 'x', 'k')) FROM slice ORDER BY id",
+        "SELECT s.id, iif(value_type = 'bool', int_value, coalesce(string_value, real_value)) "
+        "FROM slice s LEFT JOIN args a ON a.arg_set_id = s.arg_set_id AND a.key = 'args.k' ORDER BY s.id",
+    }
+    flow = "SELECT extract_arg(arg_set_id, 'name'), extract_arg(arg_set_id, 'c' || 'at') FROM flow"
+    for order in permutations(queries):
+        with open_engine(path) as engine:
+            assert engine.query("SELECT count(*) FROM slice").rows == ((5,),)
+            for sql in order:
+                assert engine.query(sql).rows == ((0, "one"), (1, 1), (2, None), (3, "one"), (4, None))
+            assert engine.query(flow).rows == (("arrow", "k"),)
+            assert engine.query("SELECT arg_set_id FROM slice ORDER BY id").rows == ((0,), (1,), (None,), (0,), (None,))
+            assert engine.query("SELECT DISTINCT arg_set_id FROM args ORDER BY 1").rows == ((0,), (1,), (2,))
+
+
 def test_an_end_s_arguments_win_over_its_begin_s(opened: Open) -> None:
     engine = opened(event("B", 0, "a", args={"x": 1, "y": 2}), event("E", 3, "a", args={"y": 5, "z": 6}))
     assert engine.query("SELECT key, int_value FROM args ORDER BY key").rows == (
@@ -256,9 +282,9 @@ def test_modules_are_included_by_name_or_pattern(opened: Open) -> None:
 def test_a_query_that_leaves_arguments_alone_does_not_read_them(opened: Open) -> None:
     engine = opened(x("a", 0, 10, args={"k": 1}))
     engine.query("INCLUDE PERFETTO MODULE slices.with_context; SELECT name, thread_name FROM thread_slice")
-    assert "args" not in engine._filler._done  # type: ignore[attr-defined]
+    assert "details" not in engine._filler._done  # type: ignore[attr-defined]
     engine.query("SELECT arg_set_id FROM thread_slice")
-    assert "args" in engine._filler._done  # type: ignore[attr-defined]
+    assert "details" in engine._filler._done  # type: ignore[attr-defined]
 
 
 def test_functions_views_tables_and_macros_of_the_user(opened: Open) -> None:
@@ -341,6 +367,15 @@ def test_a_query_without_end_is_stopped(sql: str, opened: Open) -> None:
         engine.query(sql, time_limit_s=0.2)
     assert time.monotonic() - begin < 10
     assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
+
+
+def test_a_plan_can_be_looked_at(opened: Open) -> None:
+    engine = opened(x("a", 0, 10), x("b", 2, 5))
+    (row,) = engine.query("-- how?\nexplain /* 1 */ query plan SELECT name FROM slice WHERE parent_id = 0").rows
+    assert row[-1] == "SEARCH slice USING INDEX __slice_by_parent_id (parent_id=?)"
+    assert "OpenRead" in engine.query("EXPLAIN SELECT name FROM slice")["opcode"]
+    with pytest.raises(UsageError, match="no such table: nosuch"):
+        engine.query("EXPLAIN SELECT * FROM nosuch")
 
 
 def test_a_plan_of_a_million_steps_is_refused(opened: Open) -> None:

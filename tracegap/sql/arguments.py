@@ -6,45 +6,37 @@ In: a `Source` and its `Import`. Out: rows for the tables ``args``, ``slice`` (`
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from itertools import count
 from typing import Any
 
+import msgspec
 import numpy as np
 
+from tracegap.columns import Int32
 from tracegap.decode import iterate
+from tracegap.events import NO_TIME
 from tracegap.source import Source
 from tracegap.sql.importing import SPILLED, THREAD, Import
 
-ArgRow = tuple[int, str, str, int | None, str | None, float | None, str]
-"""arg_set_id, flat_key, key, int_value, string_value, real_value, value_type."""
+Value = int | float | str | None
 
-_Leaf = tuple[str, str, Any]
-"""flat_key, value_type and value of one argument."""
+ArgRow = tuple[int, str, str, str, Value]
+"""arg_set_id, flat_key, key, value_type and value."""
+
+_Flat = dict[str, tuple[str, Any]]
+"""Arguments by key: flat_key and value."""
+
+_ENCODER = msgspec.msgpack.Encoder()
+_NESTED = frozenset((dict, list))
 
 _OF_A_THREAD = (THREAD, SPILLED)
 _INT64 = range(-(2**63), 2**63)
 _LONGEST_US = 4e15
 """The difference of two thread times up to this fits 64 bits of nanoseconds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Details:
-    """What the events say beside times and names.
-
-    Attributes
-    ----------
-    sets : list of tuple
-        Rows of ``args``.
-    of_slice : list of (int, int or None, int or None, int)
-        arg_set_id, thread_ts, thread_dur (ns) and the slice, for slices that have any of them.
-    of_flow : dict of (int, int) to int
-        arg_set_id by the name and category id of a flow.
-    """
-
-    sets: list[ArgRow] = field(default_factory=list)
-    of_slice: list[tuple[int | None, int | None, int | None, int]] = field(default_factory=list)
-    of_flow: dict[tuple[int, int], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,61 +47,131 @@ class CounterValues:
     tracks: list[tuple[str, int]]
 
 
-def read_details(source: Source, imported: Import) -> Details:
-    """Read arguments and thread times of all slices; one pass over the text."""
-    slice_of: dict[int, int] = dict(zip(imported.event.tolist(), range(len(imported)), strict=True))
-    ended = np.flatnonzero(imported.end_event >= 0)
-    end_of: dict[int, int] = dict(zip(imported.end_event[ended].tolist(), ended.tolist(), strict=True))
-    track = imported.track.tolist()
-    own: dict[int, dict[str, _Leaf]] = {}
-    times: dict[int, tuple[int | None, int | None]] = {}
-    ends: dict[int, int] = {}
-    for row, event in enumerate(iterate(source)):
-        number = slice_of.get(row)
-        if number is None:
-            number = end_of.get(row)
-            if number is not None:
-                if isinstance(event.get("args"), dict):
-                    own[number] = {**own.get(number, {}), **_flatten(event["args"])}
+class Details:
+    """What the events say beside times and names; every reading is one pass over the text.
+
+    Parameters
+    ----------
+    source : Source
+    imported : Import
+        The slices of that file, n of them.
+
+    Attributes
+    ----------
+    arg_set, thread_start, thread_duration : int64[n]
+        Of each slice, once they are read: number of the argument set, thread time and its length (ns); `NO_TIME` for none.
+    """
+
+    def __init__(self, source: Source, imported: Import) -> None:
+        self._source = source
+        self._imported = imported
+        self.arg_set, self.thread_start, self.thread_duration = np.full((3, len(imported)), NO_TIME, np.int64)
+
+    def values(self, keys: Iterable[str]) -> dict[str, dict[int, Value]]:
+        """Return the values of some keys, by the number of the set."""
+        found: dict[str, dict[int, Value]] = {key: {} for key in keys}
+        for set_id, flat in self._sets():
+            for key, values in found.items():
+                leaf = flat.get(key)
+                if leaf is not None:
+                    values[set_id] = _typed(leaf[1])[1]
+        for set_id, key, text in self._of_flows():
+            if key in found:
+                found[key][set_id] = text
+        return found
+
+    def rows(self) -> Iterator[ArgRow]:
+        """Yield the arguments of all sets."""
+        set_id = -1
+        for set_id, flat in self._sets():
+            for key, (flat_key, value) in flat.items():
+                kind, stored = _typed(value)
+                yield set_id, flat_key, key, kind, stored
+        for set_id, key, text in self._of_flows():
+            yield set_id, key, key, "string", text
+
+    def of_slices(self) -> tuple[list[int | None], list[int | None], list[int | None]]:
+        """Return arg_set_id, thread_ts and thread_dur (ns) of all slices; nothing but None before they are read."""
+        columns = (self.arg_set, self.thread_start, self.thread_duration)
+        sets, starts, durations = ([None if one == NO_TIME else one for one in column.tolist()] for column in columns)
+        return sets, starts, durations
+
+    @cached_property
+    def of_flows(self) -> dict[tuple[int, int], int]:
+        """Numbers of the argument sets of flows, by the ids of name and category: they follow those of slices."""
+        events, flows = self._imported.events, self._imported.flow_event
+        names = zip(events.name[flows].tolist(), events.category[flows].tolist(), strict=True)
+        return dict(zip(dict.fromkeys(names), count(int(self.arg_set.max(initial=-1)) + 1), strict=False))
+
+    def _of_flows(self) -> Iterator[tuple[int, str, str | None]]:
+        strings = self._imported.events.strings
+        for texts, set_id in self.of_flows.items():
+            for key, text in zip(("name", "cat"), texts, strict=True):
+                yield set_id, key, strings[text] if text >= 0 else None
+
+    def _sets(self) -> Iterator[tuple[int, _Flat]]:
+        """Yield each set with its number, equal ones once; no more of it is kept than that."""
+        numbers: dict[bytes, int] = {}
+        for slice_id, flat in self._arguments():
+            known = len(numbers)
+            set_id = self.arg_set[slice_id] = numbers.setdefault(_digest(flat), known)
+            if set_id == known:
+                yield known, flat
+
+    def _arguments(self) -> Iterator[tuple[int, _Flat]]:
+        """Yield the slices that have arguments, with them: those of an end event are added and win; note thread times."""
+        imported = self._imported
+        waiting: dict[int, _Flat] = {}  # slices of two events of which one is read
+        ends: dict[int, int] = {}
+        begun, ended = _slices_of(imported.event, imported), _slices_of(imported.end_event, imported)
+        two_events = (imported.end_event >= 0).tolist()
+        of_thread = np.isin(np.array(imported.track_kind)[imported.track], _OF_A_THREAD).tolist()
+        for event, begin, end in zip(iterate(self._source), begun, ended, strict=False):  # the file may have grown
+            slice_id = max(begin, end)
+            if slice_id < 0:
+                continue
+            arguments = event.get("args")
+            flat = _flatten(arguments) if arguments and isinstance(arguments, dict) else {}
+            if begin < 0:
                 ended_at = _nanoseconds(event.get("tts"))
                 if ended_at is not None:
-                    ends[number] = ended_at
-            continue
-        arguments = event.get("args")
-        if arguments and isinstance(arguments, dict):
-            own[number] = {**_flatten(arguments), **own.get(number, {})}
-        if ("tts" in event or "tdur" in event) and imported.track_kind[track[number]] in _OF_A_THREAD:
-            times[number] = _nanoseconds(event.get("tts")), _nanoseconds(event.get("tdur"))
-    for number, end in ends.items():
-        begin = times.get(number, (None, None))[0]
-        times[number] = begin, None if begin is None else end - begin
-    return _number(imported, own, times)
+                    ends[slice_id] = ended_at
+            elif of_thread[slice_id]:
+                self._note_times(slice_id, event)
+            if two_events[slice_id]:
+                if slice_id not in waiting:
+                    waiting[slice_id] = flat
+                    continue
+                other = waiting.pop(slice_id)
+                flat = {**other, **flat} if begin < 0 else {**flat, **other}
+            if flat:
+                yield slice_id, flat
+        for slice_id, ended_at in ends.items():
+            if self.thread_start[slice_id] != NO_TIME:
+                self.thread_duration[slice_id] = ended_at - self.thread_start[slice_id]
+
+    def _note_times(self, slice_id: int, event: Mapping[str, Any]) -> None:
+        for name, column in (("tts", self.thread_start), ("tdur", self.thread_duration)):
+            value = _nanoseconds(event[name]) if name in event else None
+            if value is not None:
+                column[slice_id] = value
 
 
-def _number(
-    imported: Import, own: Mapping[int, dict[str, _Leaf]], times: Mapping[int, tuple[int | None, int | None]]
-) -> Details:
-    """Give equal argument sets one number, in order of their first slice."""
-    details = Details()
-    numbers: dict[tuple[Any, ...], int] = {}
-    for slice_id in sorted(own.keys() | times.keys()):
-        flat = own.get(slice_id)
-        set_id = None
-        if flat:
-            key = tuple(flat.items())
-            set_id = numbers.get(key)
-            if set_id is None:
-                set_id = numbers[key] = len(numbers)
-                details.sets.extend(_row(set_id, key, *leaf) for key, leaf in flat.items())
-        details.of_slice.append((set_id, *times.get(slice_id, (None, None)), slice_id))
-    events = imported.events
-    names = zip(events.name[imported.flow_event].tolist(), events.category[imported.flow_event].tolist(), strict=True)
-    for set_id, (name, category) in enumerate(dict.fromkeys(names), len(numbers)):
-        details.of_flow[name, category] = set_id
-        for what, text in (("name", name), ("cat", category)):
-            value = events.strings[text] if text >= 0 else None
-            details.sets.append((set_id, what, what, None, value, None, "string"))
-    return details
+def _digest(flat: _Flat) -> bytes:
+    """Return 16 bytes that are equal for equal arguments."""
+    try:
+        text = _ENCODER.encode(flat)
+    except (OverflowError, UnicodeEncodeError):  # integers of more than 64 bits, halves of surrogate pairs
+        text = repr(flat).encode("utf-8", "surrogatepass")
+    return blake2b(text, digest_size=16).digest()
+
+
+def _slices_of(events: Int32, imported: Import) -> list[int]:
+    """Turn which event each slice has into which slice each event has; −1 for none."""
+    slices = np.full(len(imported.events), -1)
+    made = np.flatnonzero(events >= 0)
+    slices[events[made]] = made
+    return slices.tolist()
 
 
 def read_counters(source: Source, imported: Import) -> CounterValues:
@@ -154,49 +216,50 @@ def _nanoseconds(value: Any) -> int | None:
     return int(abs(number) * 1000 + 0.5) * (1 if number >= 0 else -1)
 
 
-def _flatten(arguments: Mapping[str, Any]) -> dict[str, _Leaf]:
+def _flatten(arguments: Mapping[str, Any]) -> _Flat:
     """Write nested arguments as one key each: ``args.shape[0][1]``, ``args.a.b``; empty ones and nulls are left out.
 
     Examples
     --------
     >>> _flatten({"shape": [[8, 2.5]], "in[0]": True})
-    {'args.shape[0][0]': ('args.shape', 'int', 8), 'args.shape[0][1]': ('args.shape', 'real', 2.5),
-     'args.in[0]': ('args.in[0]', 'bool', True)}
+    {'args.shape[0][0]': ('args.shape', 8), 'args.shape[0][1]': ('args.shape', 2.5), 'args.in[0]': ('args.in[0]', True)}
     """
-    flat: dict[str, _Leaf] = {}
+    flat: _Flat = {}
     for name, value in arguments.items():
         key = f"args.{name}"
-        if isinstance(value, dict | list):
-            flat.update(_leaves(key, value))
+        if type(value) in _NESTED:
+            _spread(key, value, flat)
         elif value is not None:
-            flat[key] = key, _type_of(value), value
+            flat[key] = key, value
     return flat
 
 
-def _leaves(name: str, value: Any) -> Iterator[tuple[str, _Leaf]]:
+def _spread(name: str, value: Any, flat: _Flat) -> None:
     stack = [(name, name, value)]
     while stack:
-        key, flat, value = stack.pop()
+        key, flat_key, value = stack.pop()
         if isinstance(value, dict):
-            stack.extend((f"{key}.{name}", f"{flat}.{name}", one) for name, one in reversed(value.items()))
-        elif isinstance(value, list):
-            stack.extend((f"{key}[{place}]", flat, value[place]) for place in reversed(range(len(value))))
-        elif value is not None:
-            yield key, (flat, _type_of(value), value)
+            stack.extend((f"{key}.{name}", f"{flat_key}.{name}", one) for name, one in reversed(value.items()))
+        elif not isinstance(value, list):
+            if value is not None:
+                flat[key] = flat_key, value
+        elif not _NESTED.isdisjoint(map(type, value)):
+            stack.extend((f"{key}[{place}]", flat_key, value[place]) for place in reversed(range(len(value))))
+        else:
+            for place, one in enumerate(value):
+                if one is not None:
+                    flat[f"{key}[{place}]"] = flat_key, one
 
 
-def _type_of(value: Any) -> str:
-    """Return what ``args.value_type`` says; integers beyond int64 are reals, and texts where no float holds them."""
+def _typed(value: Any) -> tuple[str, Value]:
+    """Return what ``args.value_type`` says, and what SQLite holds.
+
+    Integers beyond int64 are reals, and texts where no float holds them.
+    """
+    if isinstance(value, str):
+        return "string", value
     if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int):
-        return "int" if value in _INT64 else "real" if abs(value) <= sys.float_info.max else "string"
-    return "real" if isinstance(value, float) else "string"
-
-
-def _row(set_id: int, key: str, flat: str, kind: str, value: Any) -> ArgRow:
-    if kind == "string":
-        return set_id, flat, key, None, str(value), None, kind
-    if kind == "real":
-        return set_id, flat, key, None, None, float(value), kind
-    return set_id, flat, key, int(value), None, None, kind
+        return "bool", int(value)
+    if isinstance(value, float) or value in _INT64:
+        return ("real" if isinstance(value, float) else "int"), value
+    return ("real", float(value)) if abs(value) <= sys.float_info.max else ("string", str(value))

@@ -9,6 +9,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import resources
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,10 +17,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tracegap.errors import UsageError
 from tracegap.source import Source
 from tracegap.sql import Engine, guard, perfetto_sql
+from tracegap.sql.arguments import Value
 from tracegap.sql.filling import Filler
 from tracegap.sql.functions import Relatives, register, register_relatives
 from tracegap.sql.result import QueryResult
-from tracegap.sql.schema import DETAIL, OWN_TABLES, SEARCHED, TABLES
+from tracegap.sql.schema import DETAIL, DETAILS, OWN_TABLES, SEARCHED, TABLES
 from tracegap.sql.tokens import statements
 from tracegap.sql.user_functions import UserFunctions
 
@@ -31,12 +33,21 @@ T = TypeVar("T")
 TIME_LIMIT_S = 60.0
 
 _NEEDS = {  # functions that read tables behind SQLite's back
-    "extract_arg": ("args",),
+    "extract_arg": (DETAILS,),
     "trace_start": ("slice",),
     "trace_end": ("slice",),
     "trace_dur": ("slice",),
     **{name: ("slice", table) for name, table in perfetto_sql.TABLE_FUNCTIONS.values()},
 }
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What a statement reads: parts of the trace, columns by which it looks rows up, and all texts that stand in it."""
+
+    parts: set[str] = field(default_factory=set)
+    searched: set[tuple[str, str]] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
 
 
 class EmbeddedEngine(Engine):
@@ -69,7 +80,6 @@ class EmbeddedEngine(Engine):
         self._filler = Filler(self._connection, source, look)
         self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
         self._included: set[str] = set()
-        self._arguments: dict[str, dict[int, Any]] = {}
         register(self._connection, lambda: self._filler.bounds, self._watch.left)
         register_relatives(self._connection, Relatives(self._connection))
         self._connection.create_function("extract_arg", 2, self._extract_arg, deterministic=True)
@@ -114,10 +124,10 @@ class EmbeddedEngine(Engine):
                 self._functions.make(command)
             case perfetto_sql.Function():
                 self._create_function(command, time_limit_s)
-            case perfetto_sql.Statement(sql, ""):
-                self._fill(*self._plan(sql, time_limit_s))
+            case perfetto_sql.Statement(sql, "", explained):
+                self._fill(self._plan(explained or sql, time_limit_s))
                 return self._execute(sql, time_limit_s)
-            case perfetto_sql.Statement(sql, drops):
+            case perfetto_sql.Statement(sql, drops, _):
                 return self._replace(drops, sql, time_limit_s)
         return QueryResult((), ())
 
@@ -163,18 +173,15 @@ class EmbeddedEngine(Engine):
             self._execute(f"DROP {drops}", time_limit_s)
             plan = self._plan(sql, time_limit_s)
             self._connection.rollback()  # tables are filled outside of it
-        self._fill(*plan)
+        self._fill(plan)
         with self._transaction():
             self._execute(f"DROP {drops}", time_limit_s)
             return self._execute(sql, time_limit_s)
 
     def _plan(
         self, sql: str, time_limit_s: float | None, parameters: Sequence[str] = (), seen: set[str] | None = None
-    ) -> tuple[set[str], set[tuple[str, str]]]:
-        """Return the parts of the trace that the statement reads, and the columns by which it looks rows up.
-
-        Those of the functions that it calls count, unless they are `seen` already.
-        """
+    ) -> _Plan:
+        """Return what the statement reads, the functions that it calls included, unless they are `seen` already."""
         tables = self._connection.execute("SELECT rootpage, tbl_name FROM sqlite_master WHERE rootpage > 0")
         owner = dict(tables.fetchall())
 
@@ -183,45 +190,48 @@ class EmbeddedEngine(Engine):
 
         self._connection.text_factory = _lenient
         try:
-            plan = self._guarded(explain, time_limit_s)
+            rows = self._guarded(explain, time_limit_s)
         finally:
             self._connection.text_factory = str
-        needed: set[str] = set()
-        searched: set[tuple[str, str]] = set()
+        plan = _Plan()
         called: set[str] = set()
         cursors: dict[int, str] = {}
-        for _, operation, cursor, place, database, text, *_ in plan:
+        for _, operation, cursor, place, database, text, *_ in rows:
             if operation in ("OpenRead", "ReopenIdx") and database == 0 and place in owner:
                 cursors[cursor] = owner[place]
-                needed.add(owner[place])
+                plan.parts.add(owner[place])
             elif operation == "Column" and cursor in cursors:
                 column = cursors[cursor], self._column(cursors[cursor], place)
-                searched.update({column}.intersection(SEARCHED))
+                plan.searched.update({column}.intersection(SEARCHED))
                 if column in DETAIL:
-                    needed.add("args")
+                    plan.parts.add(DETAILS)
+            elif operation == "String8":
+                plan.texts.add(text)
             elif operation in ("Function", "PureFunc"):
                 called.add(str(text).partition("(")[0].lower())
         seen = set() if seen is None else seen
         called -= seen
         seen |= called
         for name in called:
-            needed.update(_NEEDS.get(name, ()))
+            plan.parts.update(_NEEDS.get(name, ()))
             if name.startswith("__"):  # ancestors and their like
-                searched.update(SEARCHED)
+                plan.searched.update(SEARCHED)
             function = self._functions.find(name)
             if isinstance(function, perfetto_sql.Function):
                 inside = self._plan(function.body, time_limit_s, function.parameters, seen)
-                needed |= inside[0]
-                searched |= inside[1]
-        return needed, searched
+                plan.parts.update(inside.parts)
+                plan.searched.update(inside.searched)
+                plan.texts.update(inside.texts)
+        return plan
 
-    def _fill(self, needed: set[str], searched: set[tuple[str, str]]) -> None:
-        """Fill what a statement reads."""
+    def _fill(self, plan: _Plan) -> None:
+        """Fill what a statement reads; any text in it may be the key of an argument."""
+        self._filler.want(text for text in plan.texts if text.startswith("args."))
         try:
             for part in self._filler.parts:
-                if part in needed:
+                if part in plan.parts:
                     self._filler.fill(part)
-            for table, one in searched:
+            for table, one in plan.searched:
                 self._filler.index(table, one)
         except (sqlite3.Error, MemoryError) as error:  # no room left for the database
             raise self._explain(error) from error
@@ -255,14 +265,8 @@ class EmbeddedEngine(Engine):
                 self._functions.put(function.name, before)
             raise
 
-    def _extract_arg(self, set_id: int | None, key: str) -> Any:
-        values = self._arguments.get(key)
-        if values is None:
-            rows = self._connection.execute(
-                "SELECT arg_set_id, coalesce(int_value, string_value, real_value) FROM args WHERE key = ?", (key,)
-            )
-            values = self._arguments[key] = dict(rows.fetchall())
-        return values.get(set_id) if set_id is not None else None
+    def _extract_arg(self, set_id: int | None, key: str) -> Value:
+        return self._filler.values(key).get(set_id) if set_id is not None else None
 
     def _columns(self) -> set[str]:
         """Return the names of the columns of all tables and views."""

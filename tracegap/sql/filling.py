@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -11,10 +11,10 @@ import numpy as np
 from tracegap.decode import decode
 from tracegap.errors import SourceError
 from tracegap.source import Source
-from tracegap.sql.arguments import CounterValues, Details, read_counters, read_details
+from tracegap.sql.arguments import CounterValues, Details, Value, read_counters
 from tracegap.sql.flows import FlowRow, find_flows
 from tracegap.sql.importing import ASYNCHRONOUS, GLOBAL, NO_NAME, PROCESS, SPILLED, THREAD, Import, build
-from tracegap.sql.schema import OWN_TABLES
+from tracegap.sql.schema import DETAILS, OWN_TABLES
 
 if TYPE_CHECKING:
     from tracegap.sql.own import Analysed
@@ -54,18 +54,21 @@ class Filler:
         self._look = look
         self._done: set[str] = set()
         self._read: tuple[int, ...] = ()
+        self._keys: set[str] = set()
+        self._arguments: dict[str, dict[int, Value]] = {}
 
     @property
     def parts(self) -> dict[str, Callable[[], None]]:
-        """The parts by the name of the table (``args`` brings the columns of `tracegap.sql.schema.DETAIL`)."""
+        """The parts by the name of the table, and the columns of `tracegap.sql.schema.DETAIL`; best filled in this order."""
         return {
+            "__arg": self._fill_arguments,
+            DETAILS: self._fill_details,  # has nothing to read where the arguments were
             "slice": self._fill_slices,
             "thread": self._fill_threads,
             "process": self._fill_processes,
             "__track": self._fill_tracks,
             "flow": self._fill_flows,
             "counter": self._fill_counters,
-            "args": self._fill_arguments,
             "stats": self._fill_stats,
             "trace_bounds": self._fill_bounds,
             **{name: partial(self._fill_own, name) for name in OWN_TABLES},
@@ -120,13 +123,27 @@ class Filler:
         return Analysed(lambda: self._again(self._look))
 
     @cached_property
-    def _found_flows(self) -> tuple[list[FlowRow], Counter[str]]:
-        return find_flows(self.imported)
+    def _details(self) -> Details:
+        return Details(self._source, self.imported)
+
+    def want(self, keys: Iterable[str]) -> None:
+        """Say of which arguments the `values` will be asked: they are then read together with the details."""
+        self._keys.update(keys)
+
+    def values(self, key: str) -> Mapping[int, Value]:
+        """Return the values of an argument by the number of the set."""
+        found = self._arguments.get(key)
+        if found is None and "__arg" in self._done:
+            sql = "SELECT arg_set_id, value FROM __arg WHERE key_id IN (SELECT id FROM __key WHERE key = ?)"
+            found = dict(self._connection.execute(sql, (key,)).fetchall())
+        elif found is None:
+            found = self._again(lambda: self._details.values([key]))[key]
+        self._arguments[key] = found
+        return found
 
     @cached_property
-    def _details(self) -> Details:
-        imported = self.imported
-        return self._again(lambda: read_details(self._source, imported))
+    def _found_flows(self) -> tuple[list[FlowRow], Counter[str]]:
+        return find_flows(self.imported)
 
     @cached_property
     def _counters(self) -> CounterValues:
@@ -151,7 +168,8 @@ class Filler:
         names = [text or NO_NAME for text in strings]
         categories = [text or None for text in strings]
         self._insert(
-            "INSERT INTO slice (id, ts, dur, track_id, category, name, depth, parent_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO slice (id, ts, dur, track_id, category, name, depth, parent_id, arg_set_id, thread_ts, thread_dur) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             zip(
                 range(len(imported)),
                 imported.start.tolist(),
@@ -161,6 +179,7 @@ class Filler:
                 map(names.__getitem__, imported.name.tolist()),
                 imported.depth.tolist(),
                 (None if parent < 0 else parent for parent in imported.parent.tolist()),
+                *self._details.of_slices(),
                 strict=True,
             ),
         )
@@ -221,21 +240,31 @@ class Filler:
             ((number, *flow[:3]) for number, flow in enumerate(self._found_flows[0])),
         )
 
-    def _fill_arguments(self) -> None:
-        self._fill("slice")
+    def _fill_details(self) -> None:
+        if "__arg" not in self._done:
+            self._arguments = self._again(lambda: self._details.values(self._keys))
+        if "slice" in self._done:
+            self._insert(
+                "UPDATE slice SET arg_set_id = ?, thread_ts = ?, thread_dur = ? WHERE id = ?",
+                zip(*self._details.of_slices(), range(len(self.imported)), strict=True),
+            )
         self._fill("flow")
-        details = self._details
-        self._insert(
-            "INSERT INTO args (arg_set_id, flat_key, key, int_value, string_value, real_value, value_type) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            details.sets,
-        )
-        self._insert("UPDATE slice SET arg_set_id = ?, thread_ts = ?, thread_dur = ? WHERE id = ?", details.of_slice)
         self._insert(
             "UPDATE flow SET arg_set_id = ? WHERE id = ?",
-            ((details.of_flow.get(flow[3:]), number) for number, flow in enumerate(self._found_flows[0])),
+            ((self._details.of_flows.get(flow[3:]), number) for number, flow in enumerate(self._found_flows[0])),
         )
-        self._connection.execute("CREATE INDEX __args_by_set ON args (arg_set_id, key)")
+
+    def _fill_arguments(self) -> None:
+        keys: dict[tuple[str, str, str], int] = {}
+        rows = (
+            (set_id, keys.setdefault((flat, key, kind), len(keys)), value)
+            for set_id, flat, key, kind, value in self._details.rows()
+        )
+        self._again(lambda: self._insert("INSERT INTO __arg (arg_set_id, key_id, value) VALUES (?, ?, ?)", rows))
+        self._insert(
+            "INSERT INTO __key (flat_key, key, value_type, id) VALUES (?, ?, ?, ?)",
+            ((*key, number) for key, number in keys.items()),
+        )
 
     def _fill_stats(self) -> None:
         flow_stats = self._found_flows[1]

@@ -63,10 +63,14 @@ class TableFunction:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """SQL that SQLite can run; ``drops`` is what has to go first (``CREATE OR REPLACE``)."""
+    """SQL that SQLite can run.
+
+    ``drops`` is what has to go first (``CREATE OR REPLACE``), ``explains`` the statement behind an EXPLAIN.
+    """
 
     sql: str
     drops: str = ""
+    explains: str = ""
 
 
 Command = Include | Function | TableFunction | Macro | Statement
@@ -108,7 +112,7 @@ def parse(tokens: Sequence[Token], made: Made) -> Command:
     >>> parse(tokenize("include perfetto module slices.with_context"), {})
     Include(module='slices.with_context')
     >>> parse(tokenize("create or replace perfetto table t as select 1"), {})
-    Statement(sql='CREATE TABLE t AS select 1', drops='TABLE IF EXISTS t')
+    Statement(sql='CREATE TABLE t AS select 1', drops='TABLE IF EXISTS t', explains='')
     """
     words = solid(tokens)
     if len(words) > 3 and words[0].is_word("INCLUDE") and words[1].is_word("PERFETTO"):
@@ -117,7 +121,8 @@ def parse(tokens: Sequence[Token], made: Made) -> Command:
     if creation is None or creation.what == "VIRTUAL":
         if creation is not None:
             _only_there("virtual tables, SPAN_JOIN among them,")
-        return Statement(join(expand(tokens, made)))
+        put = expand(tokens, made)
+        return Statement(join(put), explains=_explained(put))
     make = _MAKERS.get(creation.what)
     if make is None:
         _only_there(f"CREATE PERFETTO {creation.what}")
@@ -127,6 +132,14 @@ def parse(tokens: Sequence[Token], made: Made) -> Command:
 def expand(tokens: Sequence[Token], made: Made) -> list[Token]:
     """Put the bodies of macros and functions, and the ids of Perfetto's own functions, in place."""
     return _table_functions(_put(list(tokens), made, depth=0))
+
+
+def _explained(tokens: Sequence[Token]) -> str:
+    words = solid(tokens)
+    if not words or not words[0].is_word("EXPLAIN"):
+        return ""
+    plan = len(words) > 2 and words[1].is_word("QUERY") and words[2].is_word("PLAN")
+    return " ".join(word.text for word in words[3 if plan else 1 :])
 
 
 def _creation(tokens: Sequence[Token], words: Sequence[Token]) -> _Creation | None:

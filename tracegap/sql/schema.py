@@ -23,12 +23,16 @@ CREATE TABLE __track (
     id INTEGER PRIMARY KEY, name TEXT, type TEXT, parent_id INTEGER, source_arg_set_id INTEGER, machine_id INTEGER,
     unit TEXT, description TEXT, utid INTEGER, upid INTEGER, counts INTEGER
 );
-CREATE TABLE args (
-    id INTEGER PRIMARY KEY, arg_set_id INTEGER, flat_key TEXT, key TEXT, int_value INTEGER, string_value TEXT,
-    real_value REAL, value_type TEXT, display_value TEXT GENERATED ALWAYS AS (
-        CASE value_type WHEN 'int' THEN CAST(int_value AS TEXT) WHEN 'real' THEN CAST(real_value AS TEXT)
-        WHEN 'bool' THEN iif(int_value, 'true', 'false') ELSE string_value END) VIRTUAL
-);
+CREATE TABLE __key (id INTEGER PRIMARY KEY, flat_key TEXT, key TEXT, value_type TEXT);
+CREATE TABLE __arg (id INTEGER PRIMARY KEY, arg_set_id INTEGER, key_id INTEGER, value);
+CREATE VIEW args AS
+    SELECT id, arg_set_id, (SELECT flat_key FROM __key k WHERE k.id = key_id) AS flat_key,
+    (SELECT key FROM __key k WHERE k.id = key_id) AS key, iif(typeof(value) = 'integer', value, NULL) AS int_value,
+    iif(typeof(value) = 'text', value, NULL) AS string_value, iif(typeof(value) = 'real', value, NULL) AS real_value,
+    (SELECT value_type FROM __key k WHERE k.id = key_id) AS value_type, CASE
+        WHEN typeof(value) = 'integer' AND (SELECT value_type FROM __key k WHERE k.id = key_id) = 'bool'
+        THEN iif(value, 'true', 'false') ELSE CAST(value AS TEXT) END AS display_value
+    FROM __arg;
 CREATE TABLE flow (
     id INTEGER PRIMARY KEY, slice_out INTEGER, slice_in INTEGER, trace_id INTEGER, arg_set_id INTEGER
 );
@@ -59,9 +63,12 @@ CREATE VIEW counters AS
 """
 
 DETAIL = {("slice", "arg_set_id"), ("slice", "thread_ts"), ("slice", "thread_dur"), ("flow", "arg_set_id")}
-"""Columns, beside the table ``args``, that need the events' arguments."""
+"""Columns that need the events' arguments."""
 
-SEARCHED = (("slice", "parent_id"), ("flow", "slice_out"), ("flow", "slice_in"))
+DETAILS = "details"
+"""The part of the trace that fills them."""
+
+SEARCHED = (("slice", "parent_id"), ("flow", "slice_out"), ("flow", "slice_in"), ("__arg", "arg_set_id"))
 """Columns by which rows are looked up: each gets an index when a query first reads it."""
 
 OWN_TABLES = {
