@@ -43,7 +43,7 @@ class Charge(IntEnum):
 
     @property
     def word(self) -> str:
-        """The name as reports write it.
+        """The name as JSON and SQL write it.
 
         Examples
         --------
@@ -51,6 +51,17 @@ class Charge(IntEnum):
         'untraced_host'
         """
         return self.name.lower()
+
+
+def spoken(cause: str) -> str:
+    """Return the word of a cause as sentences and tables write it.
+
+    Examples
+    --------
+    >>> spoken("untraced_host")
+    'untraced host'
+    """
+    return cause.replace("_", " ")
 
 
 WORK = (

@@ -1,6 +1,7 @@
 """What the gaps analysis says: its sentences and tables."""
 
 from tracegap.analyses.gap_results import TOP, DeviceGaps, Everything, Gap, Gaps, Slice
+from tracegap.charges import spoken
 from tracegap.report import Column, Section, Table, named
 from tracegap.units import Unit, count, duration, ratio
 
@@ -73,7 +74,7 @@ def _causes_table(device: DeviceGaps) -> Table:
     return Table(
         title=f"Why {device.device} is idle",
         columns=(
-            Column("cause", Unit.TEXT, tuple(_words(cause) for cause, _ in causes)),
+            Column("cause", Unit.TEXT, tuple(spoken(cause) for cause, _ in causes)),
             Column("idle", Unit.NANOSECONDS, tuple(time for _, time in causes), bar=True),
             Column("of window", Unit.RATIO, tuple(time / device.window_ns for _, time in causes)),
             Column("mostly", Unit.TEXT, tuple(_mostly(device, cause) for cause, _ in causes)),
@@ -82,10 +83,6 @@ def _causes_table(device: DeviceGaps) -> Table:
         brief=6,
         keep=4,
     )
-
-
-def _words(cause: str) -> str:
-    return cause.replace("_", " ")
 
 
 def _mostly(device: DeviceGaps, cause: str) -> str:
@@ -131,7 +128,7 @@ def _main(gap: Gap) -> str:
     if not gap.parts:
         return ""
     part = gap.parts[0]
-    return f"{_words(part.cause)} {ratio(part.duration_ns / gap.duration_ns)}"
+    return f"{spoken(part.cause)} {ratio(part.duration_ns / gap.duration_ns)}"
 
 
 def _exposer(slice_: Slice | None) -> str:

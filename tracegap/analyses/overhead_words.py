@@ -1,7 +1,7 @@
 """What the analysis of overhead says: its sentences and tables."""
 
 from tracegap.analyses.overhead_results import Overhead, Range, Side, WallClock
-from tracegap.charges import Charge
+from tracegap.charges import Charge, spoken
 from tracegap.report import Column, Section, Table, named
 from tracegap.units import Unit, duration, ratio
 
@@ -78,7 +78,7 @@ def _against_clean(clock: WallClock) -> str:
 def _parts_table(title: str, side: Side, *, brief: int) -> Table:
     parts = side.parts or ()
     columns = [
-        Column("cause", Unit.TEXT, tuple(part.cause.replace("_", " ") for part in parts)),
+        Column("cause", Unit.TEXT, tuple(spoken(part.cause) for part in parts)),
         Column("time", Unit.NANOSECONDS, tuple(part.duration_ns for part in parts), bar=True),
         Column("of window", Unit.RATIO, tuple(part.duration_ns / side.wall_ns for part in parts)),
     ]

@@ -1,7 +1,7 @@
 """What the analysis of the critical path says: its sentences and tables."""
 
 from tracegap.analyses.path_results import TOP, CriticalPath, Part
-from tracegap.charges import Charge
+from tracegap.charges import Charge, spoken
 from tracegap.kinds import Kind
 from tracegap.report import Column, Section, Table, named
 from tracegap.units import Unit, count, duration, ratio
@@ -65,7 +65,7 @@ def _causes(result: CriticalPath) -> list[Part]:
             parts.append(Part("operator", part.duration_ns - ranges))
             parts.append(Part("range without operators", ranges))
         else:
-            parts.append(Part(part.cause.replace("_", " "), part.duration_ns))
+            parts.append(Part(spoken(part.cause), part.duration_ns))
     return sorted((part for part in parts if part.duration_ns), key=lambda part: -part.duration_ns)
 
 

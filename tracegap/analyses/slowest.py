@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracegap import activity, intervals
-from tracegap.charges import Charge
+from tracegap.charges import Charge, spoken
 from tracegap.intervals import Intervals
 from tracegap.kinds import CONTEXT, Role
 from tracegap.layers import Layer, Share, context_layer, device_layers, divide, host_layer, profiler_layer
@@ -48,7 +48,7 @@ class Slowest:
         return Table(
             title=f"Step {self.number} less step {self.median_number}",
             columns=(
-                Column("cause", Unit.TEXT, tuple(part.cause.replace("_", " ") for part in shown)),
+                Column("cause", Unit.TEXT, tuple(spoken(part.cause) for part in shown)),
                 Column("in", Unit.TEXT, tuple(part.name for part in shown)),
                 Column("more", Unit.NANOSECONDS, tuple(part.duration_ns for part in shown)),
             ),
@@ -135,5 +135,5 @@ def _operator_names(timeline: Timeline) -> NDArray[np.int32]:
 
 
 def _called(part: Part) -> str:
-    cause = part.cause.replace("_", " ")
+    cause = spoken(part.cause)
     return f"{cause} in {named(part.name)}" if part.name else cause

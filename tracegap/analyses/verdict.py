@@ -23,7 +23,7 @@ from tracegap.analyses.gaps import DeviceGaps
 from tracegap.analyses.ledger import OWNERS, Ledger, draw_up
 from tracegap.analyses.payoff import NoSync, Pricing
 from tracegap.analyses.plain_candidates import PLAIN_CHANGES
-from tracegap.charges import WORK, Charge
+from tracegap.charges import WORK, Charge, spoken
 from tracegap.edges import Cause
 from tracegap.kinds import Kind
 from tracegap.report import Finding, Verdict, named
@@ -190,7 +190,7 @@ def _nothing(model: Model, results: Mapping[str, Any]) -> str:
     unsaved = f"no change that was replayed saves {ratio(LEAST)} or more"
     if busiest is not None and busiest.idle_ratio > IDLE:
         cause, time = next(iter(busiest.causes.items()))
-        why = f"{ratio(time / busiest.idle_ns)} of that is {cause.replace('_', ' ')}"
+        why = f"{ratio(time / busiest.idle_ns)} of that is {spoken(cause)}"
         return f"{unsaved}: {busiest.device} is idle {ratio(busiest.idle_ratio)} of the window, {why}"
     if busiest is not None:
         busy = f"{busiest.device} is busy {ratio(1 - busiest.idle_ratio)} of the window"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from tracegap.charges import WORK
+from tracegap.charges import WORK, spoken
 from tracegap.report import Column, Section, Table, named
 from tracegap.scenarios.answer import Answer, Pipeline, Sweep, Target
 from tracegap.scenarios.changes import Change
@@ -66,7 +66,7 @@ def _critical(answer: Answer) -> str:
     wall = max(answer.replayed_wall_ns, 1)
     told = [(one.duration_ns, named(one.name)) for one in answer.critical_by_name[:3]]
     waits = [part for part in answer.critical_by_cause if part.cause not in {charge.word for charge in WORK}]
-    told += [(part.duration_ns, part.cause.replace("_", " ")) for part in waits[:3]]
+    told += [(part.duration_ns, spoken(part.cause)) for part in waits[:3]]
     most = sorted((one for one in told if one[0]), reverse=True)[:3]
     listed = ", ".join(f"{name} with {duration(time)} ({ratio(time / wall)})" for time, name in most)
     return f"{'Critical then' if answer.changes else 'Critical'}: {listed}."
@@ -124,7 +124,7 @@ def _path(answer: Answer) -> tuple[Table, ...]:
         Table(
             "The path by cause",
             (
-                Column("cause", Unit.TEXT, tuple(part.cause for part in causes)),
+                Column("cause", Unit.TEXT, tuple(spoken(part.cause) for part in causes)),
                 Column("then", Unit.NANOSECONDS, tuple(part.duration_ns for part in causes)),
                 Column("measured", Unit.NANOSECONDS, tuple(part.measured_ns for part in causes)),
             ),
