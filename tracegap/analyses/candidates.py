@@ -9,7 +9,7 @@ import numpy as np
 from tracegap import intervals, segments
 from tracegap.analyses.candidate import Candidate, share_of
 from tracegap.analyses.contract import Model
-from tracegap.analyses.gap_tables import blame
+from tracegap.analyses.gap_words import blame
 from tracegap.analyses.gaps import DeviceGaps, Gaps, called_operator
 from tracegap.analyses.host_candidates import largest_work, serial_stages
 from tracegap.analyses.ledger import Ledger, blocking, has_device

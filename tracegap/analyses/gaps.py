@@ -28,7 +28,7 @@ from tracegap.activity import Rows
 from tracegap.analyses.contract import Model
 from tracegap.analyses.gap_causes import Pieces, explain
 from tracegap.analyses.gap_results import TOP, DeviceGaps, Everything, Exposed, Gap, Gaps, Group, Part, Share, Slice
-from tracegap.analyses.gap_tables import TITLE, section
+from tracegap.analyses.gap_words import TITLE, section
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
 from tracegap.kinds import CALLS, Kind, is_any

@@ -7,6 +7,6 @@ together, `telling` says it.
 
 from tracegap.scenarios.answer import Answer, ask
 from tracegap.scenarios.changes import Changes
-from tracegap.scenarios.telling import sections
+from tracegap.scenarios.words import sections
 
 __all__ = ["Answer", "Changes", "ask", "sections"]

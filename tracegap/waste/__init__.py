@@ -15,8 +15,8 @@ from tracegap.waste.recomputation import recomputation
 from tracegap.waste.repeats import repeats
 from tracegap.waste.scene import LEAST, Found, Scene, Waste, look
 from tracegap.waste.synchronisation import synchronisation
-from tracegap.waste.telling import ADVICE, sentences, table
 from tracegap.waste.transfers import round_trips
+from tracegap.waste.words import ADVICE, sentences, table
 
 __all__ = ["ADVICE", "LEAST", "RULES", "Found", "Scene", "Waste", "find_rows", "find_waste", "sentences", "table"]
 
