@@ -487,6 +487,24 @@ def test_a_thread_that_only_polls_is_neither_sink_nor_source():
 # Boundaries
 
 
+def test_a_thread_that_sits_in_a_frame_all_the_time_is_no_sink_where_others_have_operators():
+    trace = Trace()
+    trace.thread(1).op("a", 0, 100)
+    waiting = trace.thread(2)
+    waiting.frame("threading.py(973): _bootstrap", 0, 400)
+    waiting.frame("queue.py(154): get", 1, 400)
+    dag = dag_of(trace)
+    assert edges(dag, Cause.BOUNDARY)[-1][0] == "a]"
+    assert sums(dag) == {"operator": 100, "untraced_host": 300}
+
+
+def test_frames_are_followed_where_nothing_else_is_known():
+    trace = Trace()
+    trace.thread(1).frame("train.py(1): main", 0, 400)
+    dag = dag_of(trace)
+    assert edges(dag, Cause.BOUNDARY)[-1][0] == "train.py(1): main]"
+
+
 def test_the_sink_is_the_last_device_slice_that_the_steps_launched():
     trace = Trace()
     main = trace.thread()

@@ -35,7 +35,8 @@ def exit_(scene: Scene) -> Found:
     """Link the sink to END, with the tail as lag, and with no lag what else ends last on its thread or stream.
 
     With steps, the sink is the latest of the last work on a step's own thread and the last device slice that the window's
-    steps launched; else, or where that finds nothing, the latest work on any track but those that only poll. Work that the
+    steps launched; else, or where that finds nothing, the latest work on any track but those that only poll or serve: a
+    thread that sat in a queue's ``get`` all the time ends last. Work that the
     window's end cuts off reaches END: the tail is its. The others never bind END as it was; they do in a replay in which the sink
     comes before them.
     """
@@ -46,7 +47,8 @@ def exit_(scene: Scene) -> Found:
     threads[steps.track[chosen]] = True
     launched = np.isin(slices.step[queued.row], chosen)
     others = np.empty(0, np.int32)
-    for thread, rows in ((threads, queued.row[launched]), (~scene.polling, queued.row), (scene.polling, queued.row)):
+    leading = ~scene.polling & ~scene.serving
+    for thread, rows in ((threads, queued.row[launched]), (leading, queued.row), (~leading, queued.row)):
         places = np.flatnonzero(thread[chains.track])
         best = _latest(scene, places, rows)
         if best is not None:

@@ -78,6 +78,8 @@ class Scene:
     queued : Queued
     polling : bool[tracks]
         Host threads that only poll: API calls, no other work, and nothing launched (a communication watchdog).
+    serving : bool[tracks]
+        Host threads of which only Python frames are known, where others have operators: most of them wait for orders.
     """
 
     timeline: Timeline
@@ -87,6 +89,7 @@ class Scene:
     chains: Chains
     queued: Queued
     polling: NDArray[np.bool_]
+    serving: NDArray[np.bool_]
 
     @property
     def source(self) -> int:
@@ -109,7 +112,7 @@ def look(timeline: Timeline, window: Window) -> Scene:
     for nodes in (2 * queued.row, 2 * queued.row + 1):
         inside[nodes] = (time[nodes] >= window.start) & (time[nodes] <= window.end)
     inside[-2:] = True
-    return Scene(timeline, window, time, inside, chains, queued, polling(slices, tracks))
+    return Scene(timeline, window, time, inside, chains, queued, polling(slices, tracks), _serving(slices, tracks))
 
 
 def _chains(
@@ -206,3 +209,12 @@ def polling(slices: Slices, tracks: Tracks) -> NDArray[np.bool_]:
         np.bincount(slices.track[other], minlength=count) == 0
     )
     return np.asarray((tracks.role == Role.HOST) & only_calls & (launched == 0))
+
+
+def _serving(slices: Slices, tracks: Tracks) -> NDArray[np.bool_]:
+    """Tell of which host threads only Python frames are known, where others have operators."""
+    count = len(tracks)
+    frames = slices.kind == Kind.FRAME
+    known = np.bincount(slices.track[slices.runs & ~frames], minlength=count) > 0
+    framed = np.bincount(slices.track[slices.runs & frames], minlength=count) > 0
+    return np.asarray((tracks.role == Role.HOST) & framed & ~known & bool(np.any(slices.kind == Kind.OP)))
