@@ -385,3 +385,26 @@ def test_work_costs_what_it_has_of_the_critical_path() -> None:
     found = finding_of(verdict_of(trace), "below-roof")
     assert "1.50 ms on GPU 0" in found.text
     assert found.cost_ns == 1_000_000  # the other 500 µs run beside it
+
+
+def test_one_long_api_call_that_an_idle_device_waits_for_is_named() -> None:
+    trace = Trace()
+    main, stream = trace.thread(), trace.stream()
+    main.op("aten::mm", 0, 1_000)
+    main.call("cuModuleLoadData", 5, 890)
+    stream.kernel("gemm", 905, 1_000, main.launch(895, 900))
+    found = verdict_of(trace)
+    assert unmarked(finding_of(found, "largest-work").text).startswith("cuModuleLoadData is the largest piece")
+    assert finding_of(found, "largest-work").saving_ns == 885_000
+
+
+def test_launches_into_a_full_queue_are_not_what_the_window_waits_for() -> None:
+    trace = Trace()
+    main, stream = trace.thread(), trace.stream()
+    main.op("aten::mm", 0, 4_200)
+    free = 10
+    for at in range(5, 4_005, 400):  # each call returns when the kernel before it is done
+        launch = main.launch(at, at + 399)
+        stream.kernel("gemm", free, free + 400, launch)
+        free += 405
+    assert "largest-work" not in {finding.code for finding in verdict_of(trace).findings}

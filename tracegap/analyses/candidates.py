@@ -39,7 +39,7 @@ def candidates(
     waits : Intervals
         When the path waits for operators of other threads: calls are no work then.
     alone : bool
-        Whether no analysis has found anything of work: then the largest piece of it may be named.
+        Whether no analysis has found anything of work: then the largest piece of it may be named, as it may beside a device.
     """
     costs = {code: cost for code, cost in ledger.costs().items() if cost >= least or code == "sync"}
     if is_unmarked(model):
@@ -47,7 +47,8 @@ def candidates(
     found = [*_owned(model, results, ledger, costs)]
     if not has_device(model):
         found += serial_stages(results, least) if costs.keys().isdisjoint(_HIDDEN) else []
-        found += largest_work(model, ledger, waits) if alone else []
+    if alone or has_device(model):
+        found += largest_work(model, ledger, waits)
     return found
 
 

@@ -65,7 +65,8 @@ FINDINGS: dict[str, str] = {
     ),
     "largest-work": (
         "One piece of host work has most of the critical path.\n\nWhatever else is done, the window cannot get much shorter before this"
-        " does. The saving is that of a replay in which it takes half the time, as `tracegap whatif TRACE --scale NAME=0.5` does it. Where"
+        " does. Beside a device, pieces of up to 100 µs are left out: they hand out work. The saving is that of a replay in which it"
+        " takes half the time, as `tracegap whatif TRACE --scale NAME=0.5` does it; of an API call, one without its own time. Where"
         " nothing records whether it needs what another thread had just finished, a second replay says how long it takes if it does."
     ),
 }

@@ -1,11 +1,12 @@
-"""What may be a finding where there is no device and nothing else owns the time: stages in turn, the largest piece of work."""
+"""What may be a finding of host work that nothing else owns: stages in turn, the largest piece of work."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from tracegap import intervals
+from tracegap import change, intervals
 from tracegap.analyses import host_causes
 from tracegap.analyses.candidate import Candidate, share_of
 from tracegap.analyses.contract import Model
@@ -14,6 +15,7 @@ from tracegap.analyses.serialisation import Serialisation
 from tracegap.analyses.steps import Steps
 from tracegap.charges import Charge
 from tracegap.intervals import Intervals
+from tracegap.kinds import CALLS
 from tracegap.report import named
 from tracegap.scenarios.answer import ask
 from tracegap.scenarios.changes import Changes
@@ -22,6 +24,9 @@ from tracegap.units import duration
 
 LARGE = 0.2
 """Share of the path from which one piece of host work is worth naming."""
+
+AWAITED = 0.5
+"""Share of an API call's time that the window must lose without it: else the call only waits."""
 
 
 def serial_stages(results: Mapping[str, Any], least: int) -> Iterator[Candidate]:
@@ -57,32 +62,42 @@ def _stage(name: str) -> str:
 
 
 def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Candidate]:
-    """Yield the largest piece of work on the path by name, where it is large."""
+    """Yield the largest piece of work on the path by name, where it is large.
+
+    An API call counts only if the window gets shorter without its own time: a launch into a full queue lasts until the device is
+    done with earlier work, and would wait all the same.
+    """
     path, slices, wall = ledger.path, model.timeline.slices, model.window.wall
-    works = (path.charge == Charge.OPERATOR) & (path.slice >= 0) & (ledger.owner == 0)
+    works = np.isin(path.charge, (Charge.OPERATOR, Charge.RUNTIME)) & (path.slice >= 0) & (ledger.owner == 0)
     works &= ~host_causes.is_executor(model.timeline)[slices.name[path.slice]]
     names, place = np.unique(slices.name[path.slice[works]], return_inverse=True)
     total = np.zeros(len(names), np.int64)
     waiting = intervals.covered(waits, path.end) - intervals.covered(waits, path.start)
     np.add.at(total, place, (path.end - path.start - waiting)[works])
-    if not len(names) or total.max() < LARGE * wall:
+    for at in np.argsort(-total, kind="stable").tolist():
+        name, cost = int(names[at]), int(total[at])
+        if cost < LARGE * wall or name < 0:
+            return
+        about = model.timeline.names[name]
+        row = path.longest(works & (slices.name[path.slice] == name))
+        one = Candidate(
+            code="largest-work",
+            title="The largest piece of work",
+            cost=cost,
+            lead=f"{named(about)} is the largest piece of the critical path, {share_of(cost, wall)}",
+            without="twice as fast,",
+            action="begin there",
+            evidence="work on the path by name",
+            row=row,
+        )
+        if slices.kind[row] in CALLS:
+            (drag,), _ = change.drags(model.dag, [name])
+            if drag < AWAITED * cost:
+                continue
+            yield replace(one, without="without it", action="see what it does or waits for", saving=drag)
+            return
+        answer = ask(model.dag, Changes(scale=((about, 0.5),)))
+        most = answer.thread_order
+        caveat = f", {duration(most.wall_ns)} if other threads feed it" if most is not None else ""
+        yield replace(one, caveat=caveat, saving=wall - answer.replayed_wall_ns)
         return
-    at = int(np.argmax(total))
-    name = int(names[at])
-    if name < 0:
-        return
-    about = model.timeline.names[name]
-    answer = ask(model.dag, Changes(scale=((about, 0.5),)))
-    most = answer.thread_order
-    yield Candidate(
-        code="largest-work",
-        title="The largest piece of work",
-        cost=int(total[at]),
-        lead=f"{named(about)} is the largest piece of the critical path, {share_of(int(total[at]), wall)}",
-        without="twice as fast,",
-        caveat=f", {duration(most.wall_ns)} if other threads feed it" if most is not None else "",
-        action="begin there",
-        evidence="work on the path by name",
-        saving=wall - answer.replayed_wall_ns,
-        row=path.longest(works & (slices.name[path.slice] == name)),
-    )

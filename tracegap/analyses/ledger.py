@@ -24,7 +24,8 @@ from tracegap.kinds import CONTEXT
 from tracegap.segments import Segments
 
 DISPATCH = 100_000
-"""ns of its own time up to which an operator is taken to hand out work; one that takes longer computes on the host."""
+"""ns of its own time up to which an operator or API call is taken to hand out work; one that takes longer does something else:
+it computes on the host, loads a module, waits."""
 
 LAUNCHING = (Charge.OPERATOR, Charge.RUNTIME, Charge.LAUNCH, Charge.SCHEDULING)
 """What handing out work call by call consists of, while a device waits for it."""
@@ -137,9 +138,9 @@ def has_device(model: Model) -> bool:
 
 def _dispatching(model: Model, path: Segments) -> NDArray[np.bool_]:
     slices = model.timeline.slices
-    computes = (path.charge == Charge.OPERATOR) & (path.slice >= 0)
-    computes &= (slices.self_time[path.slice] > DISPATCH) | np.isin(slices.kind[path.slice], CONTEXT)
-    hands_out: NDArray[np.bool_] = np.isin(path.charge, LAUNCHING) & ~computes
+    works = np.isin(path.charge, (Charge.OPERATOR, Charge.RUNTIME)) & (path.slice >= 0)
+    works &= (slices.self_time[path.slice] > DISPATCH) | np.isin(slices.kind[path.slice], CONTEXT)
+    hands_out: NDArray[np.bool_] = np.isin(path.charge, LAUNCHING) & ~works
     return hands_out
 
 
