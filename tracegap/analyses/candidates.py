@@ -10,7 +10,7 @@ from tracegap import intervals, segments
 from tracegap.analyses.candidate import Candidate, share_of
 from tracegap.analyses.contract import Model
 from tracegap.analyses.gap_words import blame
-from tracegap.analyses.gaps import DeviceGaps, Gaps, called_operator
+from tracegap.analyses.gaps import DeviceGaps, Gaps, called_operator, device_busy
 from tracegap.analyses.host_candidates import largest_work, serial_stages
 from tracegap.analyses.ledger import Ledger, blocking, has_device
 from tracegap.analyses.overhead_results import Overhead
@@ -82,16 +82,33 @@ def _owned(model: Model, results: Mapping[str, Any], ledger: Ledger, costs: Mapp
             case "untraced-host":
                 change = Gone(_UNTRACED, outside=_joined([between, *spans.values()]))
                 yield _untraced(model, results, device, cost, change)
+            case "launch-overhead":
+                yield _held_up(PLAIN[code], device, cost, wall, less=_long_work(model, ledger, device))
             case _:
                 yield _held_up(PLAIN[code], device, cost, wall)
 
 
-def _held_up(one: Candidate, device: DeviceGaps | None, cost: int, wall: int) -> Candidate:
-    """Say it of the device, where that was idle for it; its gaps have one cause at a time, so that such costs add up to them."""
+def _held_up(one: Candidate, device: DeviceGaps | None, cost: int, wall: int, *, less: int = 0) -> Candidate:
+    """Say it of the device, where that was idle for it; its gaps have one cause at a time, so that such costs add up to them.
+
+    `less` ns of that are another finding's.
+    """
     idle = sum(device.causes.get(cause, 0) for cause in IDLE_CAUSES.get(one.code, ())) if device is not None else 0
-    if device is None or not idle:
+    idle -= less
+    if device is None or idle <= 0:
         return replace(one, cost=cost, lead=f"{one.lead} {share_of(cost, wall)}")
     return replace(one, cost=idle, lead=f"{one.title} holds {device.device} up for {share_of(idle, wall)}")
+
+
+def _long_work(model: Model, ledger: Ledger, device: DeviceGaps | None) -> int:
+    """Return the time, ns, in which the device is idle while the path is at host work that does more than hand out work."""
+    if device is None:
+        return 0
+    timeline, window, path = model.timeline, model.window, ledger.path
+    number = [one.label for one in timeline.devices].index(device.device)
+    idle = intervals.gaps(device_busy(timeline, window, number), window.start, window.end)
+    long = (ledger.owner == 0) & np.isin(path.charge, (Charge.OPERATOR, Charge.RUNTIME))
+    return int((intervals.covered(idle, path.end[long]) - intervals.covered(idle, path.start[long])).sum())
 
 
 def _joined(sets: list[Intervals]) -> Intervals:
