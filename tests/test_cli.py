@@ -231,6 +231,7 @@ def test_explain_knows_problems_findings_and_analyses_and_lists_them(run: Run) -
     assert "What to do:" in run("explain", "launch-without-kernel").out
     assert "How it is computed" in run("explain", "gaps").out
     assert run("explain", "untraced_host").out == run("explain", "untraced-host").out
+    assert "had not started" in run("explain", "launch").out
     listed = run("explain").out.splitlines()
     assert listed == sorted(listed)
     assert len(listed) > 20

@@ -70,7 +70,9 @@ def test_ready_queries_are_listed_and_run(trace: Path) -> None:
 
 
 def test_the_shell_answers_one_query_after_the_other(trace: Path) -> None:
-    typed = ".tables\nSELECT name\nFROM slice LIMIT 1;\nSELECT nosuch;\n.run categories\n.nothing\n.quit\nSELECT 5;\n"
+    typed = (
+        ".tables\nSELECT name\nFROM slice LIMIT 1;\nSELECT nosuch;\n.run categories\nhelp\n.nothing\n.quit\nSELECT 5;\n"
+    )
     done = query(trace, "--interactive", stdin=typed)
     assert done.returncode == 0
     assert "thread_track\n" in done.stdout
@@ -78,6 +80,22 @@ def test_the_shell_answers_one_query_after_the_other(trace: Path) -> None:
     assert "category  slices" in done.stdout
     assert ".tables        what can be queried" in done.stdout
     assert "the query cannot run: no such column: nosuch" in done.stderr
+    assert ".nothing is no command; .help lists them" in done.stderr
+
+
+@pytest.mark.parametrize("option", [["--steps", "1"], ["--between", "0ms:1ms"], ["--whole"]])
+def test_a_window_that_the_query_does_not_look_at_is_refused(option: list[str], trace: Path) -> None:
+    done = query(trace, SQL, *option)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "of which the query reads none" in done.stderr
+
+
+def test_a_file_in_the_place_of_the_sql_is_told_from_it(trace: Path, tmp_path: Path) -> None:
+    file = tmp_path / "q.sql"
+    file.write_text("SELECT 1")
+    done = query(trace, file)
+    assert done.returncode == 2
+    assert f"run what is in it with -f {file}" in done.stderr.replace("\n", "")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What a stretch of time is charged to: one vocabulary for the critical path, the gaps and the overhead."""
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 
@@ -17,28 +18,17 @@ class Charge(IntEnum):
     COMMUNICATION = 4
     COPY = 5
     DISPATCH = 6
-    """Operators' host time while the device waited."""
     ALLOCATOR = 7
-    """Memory calls: cudaMalloc, cudaFree and the like."""
     UNTRACED_HOST = 8
-    """The thread was in no slice: Python between operators."""
     SYNC = 9
-    """Return of a blocking call; host blocked on the device."""
     LAUNCH = 10
-    """Asked for, not yet started."""
     SCHEDULING = 11
-    """Queued and free to run, not yet started."""
     DEPENDENCY = 12
-    """Waiting for another stream, device, thread or rank."""
     IN_GRAPH = 13
-    """Inside one graph replay."""
     OUTSIDE_EXECUTE = 14
-    """ONNX Runtime: in ``model_run`` but not in Execute."""
     IN_EXECUTE = 15
-    """ONNX Runtime: in Execute but in no node."""
     BETWEEN_STEPS = 16
     PROFILER = 17
-    """Overlaid from the profiler's own rows."""
     UNATTRIBUTED = 18
 
     @property
@@ -51,6 +41,29 @@ class Charge(IntEnum):
         'untraced_host'
         """
         return self.name.lower()
+
+
+MEANINGS: Mapping[Charge, str] = {
+    Charge.OPERATOR: "Host time in an operator of the framework, or in a range that holds none.",
+    Charge.RUNTIME: "Host time in API calls of the device's driver, launches among them.",
+    Charge.INPUT: "Loading of data.",
+    Charge.KERNEL: "Computing on a device.",
+    Charge.COMMUNICATION: "Collectives and other sending on a device.",
+    Charge.COPY: "Copies to, from and on a device.",
+    Charge.DISPATCH: "Operators' host time while the device had nothing to do.",
+    Charge.ALLOCATOR: "Memory calls: cudaMalloc, cudaFree and the like.",
+    Charge.UNTRACED_HOST: "The thread was in no slice: Python between operators, mostly.",
+    Charge.SYNC: "The host was blocked on a device, or a blocking call returned.",
+    Charge.LAUNCH: "Device work was asked for, and had not started: the way of a launch to the device.",
+    Charge.SCHEDULING: "Device work was queued and free to run, and had not started.",
+    Charge.DEPENDENCY: "Waiting for another stream, device, thread or rank.",
+    Charge.IN_GRAPH: "Between the kernels of one captured graph.",
+    Charge.OUTSIDE_EXECUTE: "ONNX Runtime: in the session's run, but not in its executor.",
+    Charge.IN_EXECUTE: "ONNX Runtime: in the executor, but in no node.",
+    Charge.BETWEEN_STEPS: "Time of the loop outside its steps.",
+    Charge.PROFILER: "The profiler's own work, by its own rows.",
+    Charge.UNATTRIBUTED: "Nothing in the trace says what this time was spent on: device work without a launch, for one.",
+}
 
 
 def spoken(cause: str) -> str:

@@ -1,8 +1,9 @@
-"""All that ``tracegap explain`` can explain: faults of a trace, findings, and the analyses themselves."""
+"""All that ``tracegap explain`` can explain: faults of a trace, findings, the analyses themselves, and causes."""
 
 from inspect import getdoc
 
 from tracegap import analyses
+from tracegap.charges import MEANINGS
 from tracegap.problems import CATALOGUE
 
 
@@ -21,7 +22,8 @@ def catalogue() -> dict[str, str]:
     out |= analyses.FINDINGS
     for analysis in analyses.ANALYSES:
         out[analysis.NAME] = getdoc(analysis) or analysis.TITLE
-    return out
+    causes = {cause.word.replace("_", "-"): f"{meaning}\n\nA cause of time." for cause, meaning in MEANINGS.items()}
+    return causes | out  # what a finding is about has its text
 
 
 def meant(word: str) -> str:

@@ -437,7 +437,7 @@ def test_a_value_beyond_all_bounds_is_refused(opened: Open) -> None:
         ("INCLUDE PERFETTO MODULE android.startup", "the embedded engine has no module android.startup, only"),
         ("SELECT 'open", "the query has a ' without its other half; close the quotes"),
         ("SELECT (1", "the query cannot run: incomplete input"),
-        ("SELECT nosuch!(1)", "there is no macro nosuch!; make it with CREATE PERFETTO MACRO"),
+        ("SELECT nosuch!(1)", "there is no macro nosuch!; INCLUDE PERFETTO MODULE"),
         ("CREATE VIRTUAL TABLE v USING span_join(a, b)", "use --engine perfetto"),
         (
             "CREATE PERFETTO FUNCTION f(x LONG) RETURNS TABLE(y LONG) AS SELECT $x AS y; SELECT * FROM f(1, 2)",
@@ -582,7 +582,8 @@ def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
 
 def test_steps_and_operators_join_to_slices(opened: Open) -> None:
     engine = opened(
-        x("ProfilerStep#3", 0, 100, cat="user_annotation"), x("aten::mm", 10, 60, cat="cpu_op"),
+        x("ProfilerStep#3", 0, 100, cat="user_annotation"),
+        x("aten::mm", 10, 60, cat="cpu_op", args={"Input Dims": [[8, 16], [16, 4]], "Input type": ["float", "float"]}),
         x("aten::empty", 20, 30, cat="cpu_op"), x("cudaLaunchKernel", 40, 45, cat="cuda_runtime", args={"correlation": 5}),
         x("gemm", 50, 90, cat="kernel", pid=0, tid=7, args={"correlation": 5, "device": 0, "stream": 7}),
         x("ProfilerStep#4", 110, 150, cat="user_annotation"), x("aten::add", 120, 130, cat="cpu_op"),
@@ -596,6 +597,27 @@ def test_steps_and_operators_join_to_slices(opened: Open) -> None:
     assert rows.rows == (
         ("aten::mm", 35_000, 40_000, 3), ("aten::empty", 10_000, 0, 3), ("aten::add", 10_000, 0, 4),
     )  # fmt: skip
+    assert engine.query("SELECT shapes, flops, bytes FROM tracegap_operator WHERE name = 'aten::mm'").rows == (
+        ("f32[8,16] f32[16,4]", 1024, 896),
+    )
+    rows = engine.query(
+        "SELECT s.name, t.kind, t.device, t.step, l.name, o.name FROM tracegap_slice t JOIN slice s ON s.id = t.slice_id "
+        "LEFT JOIN slice l ON l.id = t.launch_slice_id LEFT JOIN slice o ON o.id = t.operator_slice_id ORDER BY s.ts"
+    )
+    assert rows.rows == (
+        ("ProfilerStep#3", "step", None, 3, None, None), ("aten::mm", "op", None, 3, None, "aten::mm"),
+        ("aten::empty", "op", None, 3, None, "aten::empty"), ("cudaLaunchKernel", "runtime", None, 3, None, "aten::mm"),
+        ("gemm", "kernel", "GPU 0", 3, "cudaLaunchKernel", "aten::mm"), ("ProfilerStep#4", "step", None, 4, None, None),
+        ("aten::add", "op", None, 4, None, "aten::add"),
+    )  # fmt: skip
+
+
+def test_a_closed_engine_says_so(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    engine.close()
+    for ask in (engine.tables, lambda: engine.query("SELECT 1")):
+        with pytest.raises(UsageError, match="the engine is closed"):
+            ask()
 
 
 @pytest.mark.parametrize("counted", ["*", "x", "regexp('a', x)", "f(x)"])

@@ -104,7 +104,7 @@ def test_a_name_keeps_its_line_and_cannot_act(write: Callable[[QueryResult], str
 
 
 def test_no_rows_and_no_columns_are_written_as_that() -> None:
-    assert to_table(EMPTY) == "name  dur\n----  ---\n"
+    assert to_table(EMPTY) == "name  dur\n----  ---\n(no rows)\n"
     assert to_csv(EMPTY) == "name,dur\n"
     assert (to_json(EMPTY), to_markdown(EMPTY)) == ("[]\n", "| name | dur |\n| --- | --- |\n")
     assert (to_table(NONE), to_csv(NONE), to_json(NONE), to_markdown(NONE)) == ("", "", "[]\n", "")
@@ -115,9 +115,18 @@ def test_columns_of_one_name_are_two_in_a_table() -> None:
 
 
 def test_a_heading_is_no_wider_than_a_cell_may_be() -> None:
-    heading, rule, row = to_table(QueryResult(("count(*) < 5 and " * 9 + "f(x)",), (("y" * 99,),))).splitlines()
+    columns = ("count(*) < 5 and " * 9 + "f(x)", "n")
+    heading, rule, row = to_table(QueryResult(columns, (("y" * 99, 1),))).splitlines()
     assert heading.startswith("count(*) < 5 and count")
-    assert (len(heading), len(rule), len(row)) == (60, 60, 60)
+    assert (len(heading), len(rule), len(row)) == (63, 63, 63)
+
+
+def test_the_last_column_is_whole() -> None:
+    assert to_table(QueryResult(("n", "text"), ((1, "y" * 99),))).splitlines()[-1] == f"1  {'y' * 99}"
+
+
+def test_wide_characters_take_two_places() -> None:
+    assert to_table(QueryResult(("名前", "n"), (("日本", 1), ("mm", 2)))) == "名前  n\n----  -\n日本  1\nmm    2\n"
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""``tracegap explain CODE``: what a problem, a finding or an analysis means."""
+"""``tracegap explain CODE``: what a problem, a finding, an analysis or a cause means."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ def run(
         typer.Argument(metavar="CODE", help="A code as reports print it; none lists all.", autocompletion=codes),
     ] = None,
 ) -> None:
-    """Explain a problem, a finding, or an analysis."""
+    """Explain a problem, a finding, an analysis, or a cause."""
     from tracegap.explain import catalogue, meant
 
     known = catalogue()
@@ -31,11 +31,11 @@ def run(
         wide = max(map(len, known))
         write("".join(f"{name:<{wide}}  {text.splitlines()[0]}\n" for name, text in sorted(known.items())), None)
         return
-    code = meant(code)
+    asked, code = code, meant(code)
     if code not in known:
         from difflib import get_close_matches
 
         close = get_close_matches(code, known, 1)
         hint = f"did you mean {close[0]}?" if close else "tracegap explain lists all"
-        raise UsageError(f"explain: {code!r} is no code of a problem, finding or analysis; {hint}")
+        raise UsageError(f"explain: {asked!r} is no code of a problem, finding, analysis or cause; {hint}")
     write(known[code].rstrip() + "\n", None)

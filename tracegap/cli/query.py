@@ -99,6 +99,11 @@ def run(
     if not interactive and not statements(text):
         raise UsageError("the SQL has no statement: write one, or say --named NAME")
 
+    if not interactive and (steps, between, whole) != (None, None, False) and "tracegap_" not in text.lower():
+        raise UsageError(
+            "--steps, --between and --whole are for tables of tracegap's own, of which the query reads none: "
+            "join one of them, as tracegap_slice with its step, or bound ts"
+        )
     seconds = time_limit if 0 < time_limit <= threading.TIMEOUT_MAX else None
     with open_engine(
         trace,
@@ -144,6 +149,8 @@ def _sql(trace: str, sql: str | None, file: Path | None, named: str | None) -> s
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"-f {file}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if sql is not None and sql != "-":
+        if sql.endswith(".sql") and Path(sql).is_file():
+            raise UsageError(f"{sql} is a file: run what is in it with -f {sql}")
         return sql
     if trace == "-":
         raise UsageError("trace and SQL cannot both come from stdin: give the SQL behind the trace, or with -f")

@@ -51,7 +51,7 @@ def converse(engine: Engine, trace: str, *, time_limit_s: float | None) -> None:
                 continue
             if not waiting and line.strip() in _LEAVE:
                 return
-            if not waiting and line.strip().startswith("."):
+            if not waiting and (line.strip().startswith(".") or line.strip() == "help"):
                 with _going_on():
                     _answer(engine, line.split(), time_limit_s)
                 continue
@@ -77,11 +77,15 @@ def _answer(engine: Engine, words: list[str], time_limit_s: float | None) -> Non
         case [".schema", table]:
             _list(_columns(engine, table))
         case [".queries"]:
-            _list(f"{query.name}  {query.text}" for query in named_queries())
+            queries = named_queries()
+            width = max(len(query.name) for query in queries)
+            _list(f"{query.name:{width}}  {query.text}" for query in queries)
         case [".run", name]:
             _run(engine, named_query(name).sql, time_limit_s)
-        case _:
+        case [".help" | "help"]:
             write(_HELP, None)
+        case _:
+            raise UsageError(f"{' '.join(words)} is no command; .help lists them")
 
 
 def _list(lines: Iterable[str]) -> None:

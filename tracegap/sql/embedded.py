@@ -78,6 +78,7 @@ class EmbeddedEngine(Engine):
         guard.limit(self._connection)
         self._watch = guard.Watch(self._connection)
         self._filler = Filler(self._connection, source, look)
+        self._closed = False
         self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
         self._included: set[str] = set()
         register(self._connection, lambda: self._filler.bounds, self._watch.left)
@@ -87,6 +88,7 @@ class EmbeddedEngine(Engine):
 
     def close(self) -> None:
         """Let the database go, unless a query that could not be stopped still holds it."""
+        self._closed = True
         if not self._watch.lost:
             self._connection.close()
 
@@ -98,7 +100,7 @@ class EmbeddedEngine(Engine):
         UsageError
             When a statement is wrong, refused, or runs past the limit; the text is one line.
         """
-        self._watch.check()
+        self._check()
         result = QueryResult((), ())
         for tokens in statements(sql):
             try:
@@ -110,9 +112,14 @@ class EmbeddedEngine(Engine):
 
     def tables(self) -> tuple[str, ...]:
         """Return the names of all tables and views, the user's too."""
-        self._watch.check()
+        self._check()
         names = self._connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
         return tuple(name for (name,) in names if not name.startswith(("__", "sqlite_")))
+
+    def _check(self) -> None:
+        if self._closed:
+            raise UsageError("the engine is closed; open the trace anew")
+        self._watch.check()
 
     def _run(self, command: perfetto_sql.Command, time_limit_s: float | None) -> QueryResult:
         match command:

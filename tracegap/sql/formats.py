@@ -2,17 +2,18 @@
 
 import csv
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import orjson
+from rich.cells import cell_len
 
 from tracegap.errors import UsageError
 from tracegap.renderers.names import ELLIPSIS, printable, shorten
 from tracegap.sql.result import QueryResult, by_column, distinct, needed, plain
 
 _WIDEST = 60
-"""Characters of a text cell in a table; longer ones lose what tells them apart least."""
+"""Characters of a text cell in a table; longer ones lose what tells them apart least. Only the last column is as wide as it gets."""
 
 
 def to_table(result: QueryResult) -> str:
@@ -28,18 +29,29 @@ def to_table(result: QueryResult) -> str:
     """
     if not result.columns:
         return ""
-    cells = [_cells(name, values) for name, values in zip(result.columns, by_column(result), strict=True)]
+    last = len(result.columns) - 1
+    cells = [
+        _cells(name, values, whole=place == last)
+        for place, (name, values) in enumerate(zip(result.columns, by_column(result), strict=True))
+    ]
     right = _numbers(result)
-    width = [max(map(len, column)) for column in cells]
+    width = [max(map(cell_len, column)) for column in cells]
     lines = []
     for row in zip(*cells, strict=True):
         parts = [
-            cell.rjust(size) if number else cell.ljust(size)
-            for cell, size, number in zip(row, width, right, strict=True)
+            blank + cell if number else cell + blank
+            for cell, number, blank in zip(row, right, _blanks(row, width), strict=True)
         ]
         lines.append("  ".join(parts).rstrip())
     lines.insert(1, "  ".join("-" * size for size in width))
+    if not result.rows:
+        lines.append("(no rows)")
     return "\n".join(lines) + "\n"
+
+
+def _blanks(row: Sequence[str], width: Sequence[int]) -> Iterator[str]:
+    for cell, size in zip(row, width, strict=True):
+        yield " " * (size - cell_len(cell))
 
 
 def to_csv(result: QueryResult) -> str:
@@ -165,12 +177,12 @@ class _Lines:
         self._lines.append(line.removesuffix("\r\n") + "\n")
 
 
-def _cells(heading: str, values: Sequence[Any]) -> list[str]:
+def _cells(heading: str, values: Sequence[Any], *, whole: bool) -> list[str]:
     heading = printable(heading)
     if len(heading) > _WIDEST:  # an expression without a name is headed by itself
         heading = heading[: _WIDEST - len(ELLIPSIS)] + ELLIPSIS
     texts = ["" if value is None else printable(str(plain(value))) for value in values]
-    if any(len(text) > _WIDEST for text in texts):
+    if not whole and any(len(text) > _WIDEST for text in texts):
         texts = shorten(texts, _WIDEST)
     return [heading, *texts]
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, analyses, dag
+from tracegap import activity, analyses, dag, shapes
 from tracegap.analyses import Model, gaps
 from tracegap.analyses.gap_causes import Pieces
 from tracegap.charges import WORK, Charge
@@ -62,16 +62,48 @@ def step_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]
         yield number, _or_null(slice_), start, length, _or_null(end), int(cut), int(may_be)
 
 
+def slice_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
+    """Yield slice_id, kind, device, step, launch_slice_id, operator_slice_id of each slice, by slice_id.
+
+    The kind is a `Kind`, ``device`` the one that it ran on, ``launch`` the call that launched it, ``operator`` the innermost
+    operator around it or around its launch.
+    """
+    timeline = analysed.timeline
+    slices = timeline.slices
+    ids = np.append(slice_ids(timeline, imported), -1)
+    operator = np.append(activity.operator_of(timeline), -1)
+    operator = operator[np.where(slices.launch >= 0, slices.launch, np.arange(len(slices)))]
+    labels = (*(one.label for one in timeline.devices), None)
+    rows = np.argsort(ids[:-1], kind="stable")
+    rows = rows[ids[rows] >= 0]
+    device = timeline.tracks.device[slices.track[rows]]
+    step = np.append(timeline.steps.number, -1)[slices.step[rows]]
+    columns = (
+        ids[rows],
+        slices.kind[rows],
+        device,
+        step,
+        slices.step[rows],
+        ids[slices.launch[rows]],
+        ids[operator[rows]],
+    )
+    words = [one.name.lower() for one in sorted(Kind)]
+    for slice_, kind, place, number, inside, launch, around in _rows(*columns):
+        yield slice_, words[kind], labels[place], number if inside >= 0 else None, _or_null(launch), _or_null(around)
+
+
 def operator_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
-    """Yield slice_id, ts, dur, name, self_ns, device_ns, step of each operator.
+    """Yield slice_id, ts, dur, name, self_ns, device_ns, step, shapes, flops, bytes of each operator.
 
     ``self_ns`` is the operator's time less that of all that nests in it, ``device_ns`` the device time of what was
-    launched in it and in no operator inside it.
+    launched in it and in no operator inside it; ``flops`` and ``bytes`` are what it has to compute and move by its shapes.
     """
     timeline = analysed.timeline
     slices = timeline.slices
     rows = np.flatnonzero(slices.kind == Kind.OP)
     step = np.append(timeline.steps.number, -1)[slices.step[rows]]
+    calls = shapes.find_calls(timeline, rows)
+    work = [_work(shapes.price(told, timeline.dialect)) for told in calls.told]
     columns = (
         slice_ids(timeline, imported)[rows],
         slices.start[rows] + _zero(timeline, imported),
@@ -81,9 +113,15 @@ def operator_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, .
         _device_time(timeline)[rows],
         step,
         slices.step[rows],
+        calls.of,
     )
-    for slice_, start, length, name, own, device, number, inside in _rows(*columns):
-        yield _or_null(slice_), start, length, timeline.names[name], own, device, number if inside >= 0 else None
+    for slice_, start, length, name, own, device, number, inside, call in _rows(*columns):
+        number = number if inside >= 0 else None
+        yield _or_null(slice_), start, length, timeline.names[name], own, device, number, *work[call]
+
+
+def _work(one: shapes.Priced) -> tuple[str | None, int | None, int | None]:
+    return shapes.shown(one.call) or None, *((one.cost.flops, one.cost.bytes) if one.cost is not None else (None, None))
 
 
 def critical_path_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
@@ -205,6 +243,7 @@ def _or_null(value: int) -> int | None:
 
 ROWS: Mapping[str, Callable[[Analysed, Import], Iterator[tuple[Any, ...]]]] = {
     "tracegap_step": step_rows,
+    "tracegap_slice": slice_rows,
     "tracegap_operator": operator_rows,
     "tracegap_critical_path": critical_path_rows,
     "tracegap_gap": gap_rows,

@@ -231,7 +231,7 @@ def _put(tokens: list[Token], made: Made, *, depth: int) -> list[Token]:
         called = made.get(name)
         if called is None:
             if name.endswith("!"):
-                raise UsageError(f"there is no macro {name}; make it with CREATE PERFETTO MACRO")
+                raise UsageError(f"there is no macro {name}; INCLUDE PERFETTO MODULE what has it, or make it")
             out.append(tokens[place])
             place += 1
             continue

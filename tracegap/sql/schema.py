@@ -73,7 +73,11 @@ SEARCHED = (("slice", "parent_id"), ("flow", "slice_out"), ("flow", "slice_in"),
 
 OWN_TABLES = {
     "tracegap_step": ("number", "slice_id", "ts", "dur", "device_end_ts", "cut", "may_be_cut"),
-    "tracegap_operator": ("slice_id", "ts", "dur", "name", "self_ns", "device_ns", "step"),
+    "tracegap_slice": ("slice_id", "kind", "device", "step", "launch_slice_id", "operator_slice_id"),
+    "tracegap_operator": (
+        *("slice_id", "ts", "dur", "name", "self_ns", "device_ns", "step"),
+        *("shapes", "flops", "bytes"),
+    ),
     "tracegap_critical_path": ("ts", "dur", "cause", "waits", "slice_id", "carried_in"),
     "tracegap_gap": ("id", "device", "ts", "dur", "cause", "before_slice_id", "after_slice_id", "exposed_by_slice_id"),
     "tracegap_gap_cause": ("gap_id", "ts", "dur", "cause", "name"),

@@ -4,6 +4,7 @@ Its binary is the package's own pinned download, or the one whose path is given.
 (docs/reference/sql.md), so our tables find their slices by name and rounded time.
 """
 
+import math
 import os
 import sys
 import threading
@@ -121,7 +122,10 @@ class PerfettoEngine(Engine):
                     f"the query ran for more than {time_limit_s:g} s and was stopped; bound it with WHERE or LIMIT, "
                     "or raise --time-limit"
                 ) from error
-            raise UsageError("the trace processor stopped; it may be out of memory, or the query too big") from error
+            why = _last_line(str(error)) or type(error).__name__
+            raise UsageError(
+                f"the trace processor does not answer ({why}); it may be out of memory, or the query too big"
+            ) from error
         finally:
             timer.cancel()
 
@@ -191,7 +195,7 @@ def _start(source: Source, shell: Path | None) -> Any:
 def _rounded(ns: int) -> int:
     """Round as the trace processor does: µs as a double, times 1000, half away from zero."""
     value = ns / 1000 * 1000
-    return int(value + 0.5) if value >= 0 else -1
+    return math.floor(value) + (value % 1 >= 0.5) if value >= 0 else -1
 
 
 def _last_line(text: str) -> str:

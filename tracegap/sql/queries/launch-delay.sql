@@ -1,9 +1,8 @@
--- How long does a kernel of a PyTorch trace wait after the call that launched it, by the file's arrows (flows)?
+-- How long does device work wait after the call that launched it has begun?
 SELECT
-    i.name AS kernel, count(*) AS launches, min(i.ts - o.ts) AS shortest_ns, CAST(avg(i.ts - o.ts) AS INT) AS mean_ns,
-    max(i.ts - o.ts) AS longest_ns
-FROM flow f JOIN slice o ON o.id = f.slice_out JOIN slice i ON i.id = f.slice_in
-WHERE lower(i.category) IN ('kernel', 'gpu_memcpy', 'gpu_memset')
-GROUP BY i.name
-ORDER BY mean_ns DESC, kernel
+    s.name, count(*) AS launches, min(s.ts - l.ts) AS shortest_ns, CAST(avg(s.ts - l.ts) AS INT) AS mean_ns,
+    max(s.ts - l.ts) AS longest_ns
+FROM tracegap_slice t JOIN slice s ON s.id = t.slice_id JOIN slice l ON l.id = t.launch_slice_id
+GROUP BY s.name
+ORDER BY mean_ns DESC, s.name
 LIMIT 20;

@@ -1,11 +1,9 @@
--- With which input shapes are operators called (PyTorch with record_shapes), and what does each shape cost?
+-- With which shapes are operators called, and what does each cost on the host and on devices?
 SELECT
-    s.name,
-    coalesce(extract_arg(arg_set_id, 'args.Input Dims[0][0]'), '') || '×' ||
-        coalesce(extract_arg(arg_set_id, 'args.Input Dims[0][1]'), '') AS first_input,
-    count(*) AS calls, sum(dur) AS total_ns
-FROM slice s
-WHERE extract_arg(arg_set_id, 'args.Input Dims[0][0]') IS NOT NULL
-GROUP BY s.name, first_input
-ORDER BY total_ns DESC, s.name, first_input
+    name, shapes, count(*) AS calls, sum(dur) AS total_ns, sum(self_ns) AS self_ns, sum(device_ns) AS device_ns,
+    max(flops) AS flops_a_call
+FROM tracegap_operator
+WHERE shapes IS NOT NULL
+GROUP BY name, shapes
+ORDER BY max(sum(self_ns), sum(device_ns)) DESC, name, shapes
 LIMIT 20;
