@@ -124,6 +124,13 @@ def test_our_own_tables_are_the_same_in_both_engines(corpus: Path) -> None:
                 assert differences(list(engine.query(query.sql)), list(real.query(query.sql))) == [], query.name
 
 
+def test_every_slice_of_the_trace_processor_is_one_of_ours_whatever_the_clock(samples: Path) -> None:
+    path = samples / "cuda_host_bound.json.gz"  # its clock counts months
+    with open_engine(path, engine="perfetto", trace_processor=SHELL) as real:
+        assert real.query("SELECT count(DISTINCT slice_id) FROM tracegap_slice").rows == ((964,),)
+        assert real.query("SELECT count(*) FROM slice").rows == ((964,),)
+
+
 def test_a_critical_name_can_be_joined_to_slices_in_the_trace_processor(corpus: Path) -> None:
     joined = "SELECT count(*) FROM tracegap_operator o JOIN slice s ON s.id = o.slice_id AND s.name = o.name AND abs(s.ts - o.ts) <= 1"
     with open_engine(corpus / CUDA, engine="perfetto", trace_processor=SHELL) as real:

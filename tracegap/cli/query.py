@@ -95,7 +95,8 @@ def run(
     from tracegap.sql.guard import limit_process
     from tracegap.sql.tokens import statements
 
-    limit_process()
+    if engine == "embedded":
+        limit_process()
     if not interactive and not statements(text):
         raise UsageError("the SQL has no statement: write one, or say --named NAME")
 

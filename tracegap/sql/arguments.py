@@ -1,7 +1,7 @@
-"""Arguments of slices and values of counters: the second reading of the file, event by event.
+"""Arguments of slices and values of counters: further readings of the file, event by event.
 
 In: a `Source` and its `Import`. Out: rows for the tables ``args``, ``slice`` (``arg_set_id`` and the thread times) and
-``counter``. Equal argument sets share one number; the arguments of an end event are merged into its slice's and win.
+``counter``, and the values of single arguments. Equal argument sets share one number; the arguments of an end event are merged into its slice's and win.
 """
 
 import math
@@ -16,7 +16,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tracegap.columns import Int32
 from tracegap.decode import iterate
 from tracegap.events import NO_TIME
 from tracegap.source import Source
@@ -55,57 +54,57 @@ class Details:
     source : Source
     imported : Import
         The slices of that file, n of them.
-
-    Attributes
-    ----------
-    arg_set, thread_start, thread_duration : int64[n]
-        Of each slice, once they are read: number of the argument set, thread time and its length (ns); `NO_TIME` for none.
     """
 
     def __init__(self, source: Source, imported: Import) -> None:
         self._source = source
         self._imported = imported
-        self.arg_set, self.thread_start, self.thread_duration = np.full((3, len(imported)), NO_TIME, np.int64)
+        self._arg_set, self._thread_start, self._thread_duration = np.full((3, len(imported)), NO_TIME, np.int64)
 
     def values(self, keys: Iterable[str]) -> dict[str, dict[int, Value]]:
-        """Return the values of some keys, by the number of the set."""
+        """Return the values of some keys, by the number of the set.
+
+        Raises
+        ------
+        SourceError, FormatError
+            When the file cannot be read any more; of `rows`, while they are taken.
+        """
         found: dict[str, dict[int, Value]] = {key: {} for key in keys}
         for set_id, flat in self._sets():
             for key, values in found.items():
                 leaf = flat.get(key)
                 if leaf is not None:
                     values[set_id] = _typed(leaf[1])[1]
-        for set_id, key, text in self._of_flows():
+        for set_id, key, text in self._flow_rows():
             if key in found:
                 found[key][set_id] = text
         return found
 
     def rows(self) -> Iterator[ArgRow]:
         """Yield the arguments of all sets."""
-        set_id = -1
         for set_id, flat in self._sets():
             for key, (flat_key, value) in flat.items():
                 kind, stored = _typed(value)
                 yield set_id, flat_key, key, kind, stored
-        for set_id, key, text in self._of_flows():
+        for set_id, key, text in self._flow_rows():
             yield set_id, key, key, "string", text
 
-    def of_slices(self) -> tuple[list[int | None], list[int | None], list[int | None]]:
-        """Return arg_set_id, thread_ts and thread_dur (ns) of all slices; nothing but None before they are read."""
-        columns = (self.arg_set, self.thread_start, self.thread_duration)
+    def slice_columns(self) -> tuple[list[int | None], list[int | None], list[int | None]]:
+        """Return arg_set_id, thread_ts and thread_dur (ns) of all slices; of use only when a reading has ended, or before any."""
+        columns = (self._arg_set, self._thread_start, self._thread_duration)
         sets, starts, durations = ([None if one == NO_TIME else one for one in column.tolist()] for column in columns)
         return sets, starts, durations
 
     @cached_property
-    def of_flows(self) -> dict[tuple[int, int], int]:
+    def flow_sets(self) -> dict[tuple[int, int], int]:
         """Numbers of the argument sets of flows, by the ids of name and category: they follow those of slices."""
         events, flows = self._imported.events, self._imported.flow_event
         names = zip(events.name[flows].tolist(), events.category[flows].tolist(), strict=True)
-        return dict(zip(dict.fromkeys(names), count(int(self.arg_set.max(initial=-1)) + 1), strict=False))
+        return dict(zip(dict.fromkeys(names), count(int(self._arg_set.max(initial=-1)) + 1), strict=False))
 
-    def _of_flows(self) -> Iterator[tuple[int, str, str | None]]:
+    def _flow_rows(self) -> Iterator[tuple[int, str, str | None]]:
         strings = self._imported.events.strings
-        for texts, set_id in self.of_flows.items():
+        for texts, set_id in self.flow_sets.items():
             for key, text in zip(("name", "cat"), texts, strict=True):
                 yield set_id, key, strings[text] if text >= 0 else None
 
@@ -114,7 +113,7 @@ class Details:
         numbers: dict[bytes, int] = {}
         for slice_id, flat in self._arguments():
             known = len(numbers)
-            set_id = self.arg_set[slice_id] = numbers.setdefault(_digest(flat), known)
+            set_id = self._arg_set[slice_id] = numbers.setdefault(_digest(flat), known)
             if set_id == known:
                 yield known, flat
 
@@ -123,7 +122,7 @@ class Details:
         imported = self._imported
         waiting: dict[int, _Flat] = {}  # slices of two events of which one is read
         ends: dict[int, int] = {}
-        begun, ended = _slices_of(imported.event, imported), _slices_of(imported.end_event, imported)
+        begun, ended = imported.slice_of(imported.event).tolist(), imported.slice_of(imported.end_event).tolist()
         two_events = (imported.end_event >= 0).tolist()
         of_thread = np.isin(np.array(imported.track_kind)[imported.track], _OF_A_THREAD).tolist()
         for event, begin, end in zip(iterate(self._source), begun, ended, strict=False):  # the file may have grown
@@ -147,31 +146,23 @@ class Details:
             if flat:
                 yield slice_id, flat
         for slice_id, ended_at in ends.items():
-            if self.thread_start[slice_id] != NO_TIME:
-                self.thread_duration[slice_id] = ended_at - self.thread_start[slice_id]
+            if self._thread_start[slice_id] != NO_TIME:
+                self._thread_duration[slice_id] = ended_at - self._thread_start[slice_id]
 
     def _note_times(self, slice_id: int, event: Mapping[str, Any]) -> None:
-        for name, column in (("tts", self.thread_start), ("tdur", self.thread_duration)):
+        for name, column in (("tts", self._thread_start), ("tdur", self._thread_duration)):
             value = _nanoseconds(event[name]) if name in event else None
             if value is not None:
                 column[slice_id] = value
 
 
 def _digest(flat: _Flat) -> bytes:
-    """Return 16 bytes that are equal for equal arguments."""
+    """Return 16 bytes that are equal for equal arguments in the same order and, but for chance, for no others."""
     try:
         text = _ENCODER.encode(flat)
-    except (OverflowError, UnicodeEncodeError):  # integers of more than 64 bits, halves of surrogate pairs
-        text = repr(flat).encode("utf-8", "surrogatepass")
+    except OverflowError:  # integers of more than 64 bits
+        text = repr(flat).encode()
     return blake2b(text, digest_size=16).digest()
-
-
-def _slices_of(events: Int32, imported: Import) -> list[int]:
-    """Turn which event each slice has into which slice each event has; −1 for none."""
-    slices = np.full(len(imported.events), -1)
-    made = np.flatnonzero(events >= 0)
-    slices[events[made]] = made
-    return slices.tolist()
 
 
 def read_counters(source: Source, imported: Import) -> CounterValues:

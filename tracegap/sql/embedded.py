@@ -7,6 +7,7 @@ cache, and away when the engine closes.
 
 import re
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -32,11 +33,11 @@ T = TypeVar("T")
 
 TIME_LIMIT_S = 60.0
 
-_NEEDS = {  # functions that read tables behind SQLite's back
+_NEEDS = {  # what functions read of the trace behind SQLite's back
     "extract_arg": (DETAILS,),
-    "trace_start": ("slice",),
-    "trace_end": ("slice",),
-    "trace_dur": ("slice",),
+    "trace_start": ("trace_bounds",),
+    "trace_end": ("trace_bounds",),
+    "trace_dur": ("trace_bounds",),
     **{name: ("slice", table) for name, table in perfetto_sql.TABLE_FUNCTIONS.values()},
 }
 
@@ -77,20 +78,20 @@ class EmbeddedEngine(Engine):
         self._authorizer, self._refused = guard.authorizer(self._protected)
         guard.limit(self._connection)
         self._watch = guard.Watch(self._connection)
+        self._lock = threading.RLock()
         self._filler = Filler(self._connection, source, look)
         self._closed = False
         self._made: dict[str, perfetto_sql.Macro | perfetto_sql.TableFunction] = {}
         self._included: set[str] = set()
-        register(self._connection, lambda: self._filler.bounds, self._watch.left)
+        register(self._connection, lambda: self._filler.bounds)
         register_relatives(self._connection, Relatives(self._connection))
         self._connection.create_function("extract_arg", 2, self._extract_arg, deterministic=True)
         self._functions = UserFunctions(self._connection, self._made)
 
     def close(self) -> None:
-        """Let the database go, unless a query that could not be stopped still holds it."""
+        """Let the database go; where a query that could not be stopped still holds it, when that ends."""
         self._closed = True
-        if not self._watch.lost:
-            self._connection.close()
+        self._watch.afterwards(self._connection.close)
 
     def query(self, sql: str, *, time_limit_s: float | None = TIME_LIMIT_S) -> QueryResult:
         """Run one or more statements; the rows are those of the last.
@@ -100,26 +101,33 @@ class EmbeddedEngine(Engine):
         UsageError
             When a statement is wrong, refused, or runs past the limit; the text is one line.
         """
-        self._check()
-        result = QueryResult((), ())
-        for tokens in statements(sql):
-            try:
-                command = perfetto_sql.parse(tokens, self._made)
-            except RecursionError as error:
-                raise UsageError("the query nests too deep; take it apart into views") from error
-            result = self._run(command, time_limit_s)
-        return result
+        with self._turn():
+            self._connection.rollback()  # of a query that was given up
+            result = QueryResult((), ())
+            for tokens in statements(sql):
+                try:
+                    command = perfetto_sql.parse(tokens, self._made)
+                except RecursionError as error:
+                    raise UsageError("the query nests too deep; take it apart into views") from error
+                result = self._run(command, time_limit_s)
+            return result
 
     def tables(self) -> tuple[str, ...]:
         """Return the names of all tables and views, the user's too."""
-        self._check()
-        names = self._connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name")
-        return tuple(name for (name,) in names if not name.startswith(("__", "sqlite_")))
+        with self._turn():
+            names = self._connection.execute(
+                "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
+            )
+            return tuple(name for (name,) in names if not name.startswith(("__", "sqlite_")))
 
-    def _check(self) -> None:
-        if self._closed:
-            raise UsageError("the engine is closed; open the trace anew")
-        self._watch.check()
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Take one query after the other, whichever thread asks."""
+        with self._lock:
+            if self._closed:
+                raise UsageError("the engine is closed; open the trace anew")
+            self._watch.check()
+            yield
 
     def _run(self, command: perfetto_sql.Command, time_limit_s: float | None) -> QueryResult:
         match command:
@@ -203,6 +211,7 @@ class EmbeddedEngine(Engine):
         plan = _Plan()
         called: set[str] = set()
         cursors: dict[int, str] = {}
+        literals = {place for _, operation, _, place, *_ in rows if operation == "String8"}
         for _, operation, cursor, place, database, text, *_ in rows:
             if operation in ("OpenRead", "ReopenIdx") and database == 0 and place in owner:
                 cursors[cursor] = owner[place]
@@ -215,14 +224,17 @@ class EmbeddedEngine(Engine):
             elif operation == "String8":
                 plan.texts.add(text)
             elif operation in ("Function", "PureFunc"):
-                called.add(str(text).partition("(")[0].lower())
+                name = str(text).partition("(")[0].lower()
+                called.add(name)
+                if name == "extract_arg" and place + 1 not in literals:
+                    plan.parts.add("__arg")  # the key is worked out: it may be any
         seen = set() if seen is None else seen
         called -= seen
         seen |= called
         for name in called:
             plan.parts.update(_NEEDS.get(name, ()))
             if name.startswith("__"):  # ancestors and their like
-                plan.searched.update(SEARCHED)
+                plan.searched.update(one for one in SEARCHED if one[0] != "__arg")
             function = self._functions.find(name)
             if isinstance(function, perfetto_sql.Function):
                 inside = self._plan(function.body, time_limit_s, function.parameters, seen)
@@ -233,11 +245,13 @@ class EmbeddedEngine(Engine):
 
     def _fill(self, plan: _Plan) -> None:
         """Fill what a statement reads; any text in it may be the key of an argument."""
-        self._filler.want(text for text in plan.texts if text.startswith("args."))
+        self._filler.want(text for text in plan.texts if text.startswith("args.") or text in ("name", "cat"))
         try:
             for part in self._filler.parts:
                 if part in plan.parts:
                     self._filler.fill(part)
+            if DETAILS in plan.parts:
+                self._filler.read_wanted()
             for table, one in plan.searched:
                 self._filler.index(table, one)
         except (sqlite3.Error, MemoryError) as error:  # no room left for the database
@@ -306,7 +320,7 @@ class EmbeddedEngine(Engine):
             return UsageError("the query has a parameter, such as ? or $x, as only functions have; write the value")
         if "user-defined " in text:
             return UsageError(
-                "a function of the query failed: it got a value it cannot take, or calls itself without end"
+                "a function of the query failed: it got a value it cannot take, has a pattern that takes too long, or calls itself without end"
             )
         return UsageError(f"the query cannot run: {text}")
 

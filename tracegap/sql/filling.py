@@ -130,13 +130,21 @@ class Filler:
         """Say of which arguments the `values` will be asked: they are then read together with the details."""
         self._keys.update(keys)
 
+    def read_wanted(self) -> None:
+        """Read, in one pass, those arguments that were wanted after the details were read."""
+        missing = self._keys.difference(self._arguments)
+        if missing and "__arg" not in self._done:
+            self._arguments.update(self._again(lambda: self._details.values(missing)))
+
     def values(self, key: str) -> Mapping[int, Value]:
         """Return the values of an argument by the number of the set."""
         found = self._arguments.get(key)
-        if found is None and "__arg" in self._done:
+        if found is not None:
+            return found
+        if "__arg" in self._done:
             sql = "SELECT arg_set_id, value FROM __arg WHERE key_id IN (SELECT id FROM __key WHERE key = ?)"
             found = dict(self._connection.execute(sql, (key,)).fetchall())
-        elif found is None:
+        else:
             found = self._again(lambda: self._details.values([key]))[key]
         self._arguments[key] = found
         return found
@@ -179,7 +187,7 @@ class Filler:
                 map(names.__getitem__, imported.name.tolist()),
                 imported.depth.tolist(),
                 (None if parent < 0 else parent for parent in imported.parent.tolist()),
-                *self._details.of_slices(),
+                *self._details.slice_columns(),
                 strict=True,
             ),
         )
@@ -246,12 +254,12 @@ class Filler:
         if "slice" in self._done:
             self._insert(
                 "UPDATE slice SET arg_set_id = ?, thread_ts = ?, thread_dur = ? WHERE id = ?",
-                zip(*self._details.of_slices(), range(len(self.imported)), strict=True),
+                zip(*self._details.slice_columns(), range(len(self.imported)), strict=True),
             )
         self._fill("flow")
         self._insert(
             "UPDATE flow SET arg_set_id = ? WHERE id = ?",
-            ((self._details.of_flows.get(flow[3:]), number) for number, flow in enumerate(self._found_flows[0])),
+            ((self._details.flow_sets.get(flow[3:]), number) for number, flow in enumerate(self._found_flows[0])),
         )
 
     def _fill_arguments(self) -> None:

@@ -79,7 +79,7 @@ def _bound(imported: Import) -> list[tuple[tuple[int, int], str, int, tuple[int,
     arrows: list[tuple[tuple[int, int], str, int, tuple[int, ...], bool]] = []
     if not len(bind.rows):
         return arrows
-    slice_of = imported.slice_of_event()
+    slice_of = imported.slice_of(imported.event)
     leaving, entering = (events.field(name).at(bind.rows, 0) > 0 for name in ("flow_out", "flow_in"))
     for row, id_, out, into in zip(
         bind.rows.tolist(), bind.values.tolist(), leaving.tolist(), entering.tolist(), strict=True

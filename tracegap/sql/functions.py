@@ -5,7 +5,7 @@ import math
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,14 @@ _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9
 _NANOSECONDS["days"] = 24 * _NANOSECONDS["hours"]
 
 
-def register(
-    connection: sqlite3.Connection, bounds: Callable[[], tuple[int, int]], left: Callable[[], float | None]
-) -> None:
-    """Add the functions that need nothing of the trace but its `bounds` (ns); `left` says how long (s) one may still run."""
+_LONGEST_MATCH_S = 0.5
+"""CPU seconds for one text: some patterns take for ever on a few dozen letters. Less than `guard` waits."""
+
+
+def register(connection: sqlite3.Connection, bounds: Callable[[], tuple[int, int]]) -> None:
+    """Add the functions that need nothing of the trace but its `bounds` (ns)."""
     simple: list[tuple[str, int, Callable[..., Any]]] = [
-        ("regexp", 2, partial(_regexp, left)),
+        ("regexp", 2, _regexp),
         ("str_split", 3, _str_split),
         ("ln", 1, lambda x: math.log(x) if x is not None and x > 0 else None),
         ("exp", 1, _exp),
@@ -125,13 +127,11 @@ def _exp(x: float | None) -> float | None:
         return math.inf
 
 
-def _regexp(left: Callable[[], float | None], pattern: str | None, text: str | None) -> int | None:
-    """Search, and let others run meanwhile: some patterns take for ever on a few dozen letters."""
+def _regexp(pattern: str | None, text: str | None) -> int | None:
+    """Search, and let others run meanwhile."""
     if pattern is None or text is None:
         return None
-    seconds = left()
-    timeout = None if seconds is None else max(seconds, 0)
-    return int(_pattern(pattern).search(str(text), concurrent=True, timeout=timeout) is not None)
+    return int(_pattern(pattern).search(str(text), concurrent=True, timeout=_LONGEST_MATCH_S) is not None)
 
 
 @lru_cache(maxsize=32)

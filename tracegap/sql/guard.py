@@ -16,7 +16,7 @@ MAX_ROWS = 5_000_000
 MAX_LENGTH = 1_000_000_000
 """Characters and bytes in all texts and blobs of one answer."""
 
-_MAX_HEAP = 2_000_000_000  # bytes; the tables themselves go to disk beyond their cache
+_MAX_HEAP_BYTES = 2_000_000_000  # the tables themselves go to disk beyond their cache
 _LOOK_S = 0.1  # between two looks at a query that runs
 _PATIENCE_S = 1.0  # how long a query may take to notice that it is stopped
 
@@ -112,7 +112,7 @@ def limit(connection: sqlite3.Connection) -> None:
 def limit_process() -> None:
     """Bound the memory of all databases of this process, for good: queries that multiply eat it while they are planned."""
     with closing(sqlite3.connect("")) as connection:
-        connection.execute(f"PRAGMA hard_heap_limit = {_MAX_HEAP}")
+        connection.execute(f"PRAGMA hard_heap_limit = {_MAX_HEAP_BYTES}")
 
 
 def fetch(cursor: sqlite3.Cursor) -> tuple[tuple[Any, ...], ...]:
@@ -137,6 +137,13 @@ def fetch(cursor: sqlite3.Cursor) -> tuple[tuple[Any, ...], ...]:
     return tuple(rows)
 
 
+def too_long(seconds: float | None) -> UsageError:
+    """Return what is said of a query that ran past its limit."""
+    return UsageError(
+        f"the query ran for more than {seconds:g} s and was stopped; bound it with WHERE or LIMIT, or raise --time-limit"
+    )
+
+
 class Watch:
     """Runs what asks a connection, for so long and no longer.
 
@@ -152,17 +159,20 @@ class Watch:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._end: float | None = None
-        self.lost = False
-        """Whether a query could not be stopped: it still holds the connection, and nothing may touch that any more."""
+        self._outcome: Future[Any] | None = None  # of what runs
 
-    def left(self) -> float | None:
-        """Return the seconds that what runs may still take, below zero when they are over; None without a limit."""
+    @property
+    def lost(self) -> bool:
+        """Whether a query that could not be stopped still holds the connection: nothing may touch that before it ends."""
+        return self._outcome is not None and not self._outcome.done()
+
+    def _left_s(self) -> float | None:
         return None if self._end is None else self._end - time.monotonic()
 
     def check(self) -> None:
         """Raise `UsageError` where an earlier query holds the connection."""
         if self.lost:
-            raise UsageError("an earlier query could not be stopped and is still running; open the trace anew")
+            raise UsageError("an earlier query could not be stopped and is still running; wait, or open the trace anew")
 
     def run(self, work: Callable[[], T], seconds: float | None) -> T:
         """Do `work`, which is stopped after that many seconds (None: never), or on Ctrl-C.
@@ -170,37 +180,44 @@ class Watch:
         Raises
         ------
         UsageError
-            When the time is up.
+            When the time is up. What `work` raises is raised, too.
         """
-        self._end = None if seconds is None or seconds > threading.TIMEOUT_MAX else time.monotonic() + seconds
+        self._end = None if seconds is None else time.monotonic() + seconds
         outcome: Future[T] = Future()
-        threading.Thread(target=_fulfil, args=(outcome, work), daemon=True).start()
+        self._outcome = outcome
         try:
+            threading.Thread(target=_fulfil, args=(outcome, work), daemon=True).start()
             while not outcome.done() and not self._over():
-                _wait(outcome, self.left())
-        except KeyboardInterrupt:
-            self._stop(outcome)
-            raise
-        if self._over() and (not self._stop(outcome) or outcome.exception() is not None):
-            raise UsageError(
-                f"the query ran for more than {seconds:g} s and was stopped; bound it with WHERE or LIMIT, "
-                "or raise --time-limit"
-            )
-        return outcome.result()
+                _wait(outcome, self._left_s())
+        finally:  # whatever ends the waiting: Ctrl-C, or what the handler of another signal raises
+            late = self._over()
+            if self._stop(outcome):
+                self._outcome = None
+        try:
+            if late and (not outcome.done() or outcome.exception() is not None):
+                raise too_long(seconds)
+            return outcome.result()
+        finally:
+            del outcome  # an error keeps this frame, and would keep itself and the rows behind it
+
+    def afterwards(self, last: Callable[[], None]) -> None:
+        """Do something when no query holds the connection: now, or when the one that does ends."""
+        if self._outcome is None:
+            last()
+        else:
+            self._outcome.add_done_callback(lambda _: last())
 
     def _over(self) -> bool:
-        left = self.left()
+        left = self._left_s()
         return left is not None and left <= 0
 
     def _stop(self, outcome: "Future[T]") -> bool:
         """Stop what runs, and say whether it could be."""
-        self.lost = True
         end = time.monotonic() + _PATIENCE_S
         while not outcome.done() and time.monotonic() < end:
             self._connection.interrupt()  # once is not enough: a query that is being planned forgets it
             _wait(outcome, _LOOK_S)
-        self.lost = not outcome.done()
-        return not self.lost
+        return outcome.done()
 
 
 def _fulfil(outcome: "Future[T]", work: Callable[[], T]) -> None:
@@ -208,6 +225,8 @@ def _fulfil(outcome: "Future[T]", work: Callable[[], T]) -> None:
         outcome.set_result(work())
     except BaseException as error:
         outcome.set_exception(error)
+    finally:
+        del outcome  # as in `run`
 
 
 def _wait(outcome: "Future[T]", seconds: float | None) -> None:

@@ -80,10 +80,11 @@ class Import(Columns):
     flow_next: NDArray[np.int64]
     stats: Counter[str] = field(default_factory=Counter)
 
-    def slice_of_event(self) -> Int64:
-        """Return the slice that each event made: int64[m] over the rows of `events`, −1 for none."""
+    def slice_of(self, events: Int32) -> Int64:
+        """Return the slice of each event, given the event of each slice (−1 for none): int64[m] over the rows of `events`."""
         found = np.full(len(self.events), -1, np.int64)
-        found[self.event] = np.arange(len(self))
+        made = np.flatnonzero(events >= 0)
+        found[events[made]] = made
         return found
 
 

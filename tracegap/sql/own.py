@@ -189,7 +189,7 @@ def finding_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ..
 
     ``slice_id`` is the longest slice that the finding is about; None where it is about no single one.
     """
-    ids = np.append(imported.slice_of_event(), -1)
+    ids = np.append(imported.slice_of(imported.event), -1)
     for one in analysed.findings:
         shown = _or_null(int(ids[-1 if one.event is None else one.event]))
         yield (
@@ -205,7 +205,7 @@ def finding_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ..
 
 def slice_ids(timeline: Timeline, imported: Import) -> NDArray[np.int64]:
     """Return the SQL slice of each slice of the timeline; −1 where Perfetto's rules drop it."""
-    ids: NDArray[np.int64] = imported.slice_of_event()[timeline.slices.event]
+    ids: NDArray[np.int64] = imported.slice_of(imported.event)[timeline.slices.event]
     return ids
 
 

@@ -121,8 +121,8 @@ def parse(tokens: Sequence[Token], made: Made) -> Command:
     if creation is None or creation.what == "VIRTUAL":
         if creation is not None:
             _only_there("virtual tables, SPAN_JOIN among them,")
-        put = expand(tokens, made)
-        return Statement(join(put), explains=_explained(put))
+        expanded = expand(tokens, made)
+        return Statement(join(expanded), explains=_explained(expanded))
     make = _MAKERS.get(creation.what)
     if make is None:
         _only_there(f"CREATE PERFETTO {creation.what}")
@@ -135,6 +135,7 @@ def expand(tokens: Sequence[Token], made: Made) -> list[Token]:
 
 
 def _explained(tokens: Sequence[Token]) -> str:
+    """Return what stands behind EXPLAIN or EXPLAIN QUERY PLAN; "" where neither does."""
     words = solid(tokens)
     if not words or not words[0].is_word("EXPLAIN"):
         return ""

@@ -21,6 +21,7 @@ from tracegap.decode import decode
 from tracegap.errors import FormatError, SourceError, UsageError
 from tracegap.source import Source
 from tracegap.sql import Engine
+from tracegap.sql.guard import too_long
 from tracegap.sql.importing import NO_NAME, Import, build
 from tracegap.sql.result import QueryResult
 from tracegap.sql.schema import OWN_TABLES
@@ -118,10 +119,7 @@ class PerfettoEngine(Engine):
             raise UsageError(f"the query cannot run: {_last_line(str(error))}") from error
         except Exception as error:
             if late:
-                raise UsageError(
-                    f"the query ran for more than {time_limit_s:g} s and was stopped; bound it with WHERE or LIMIT, "
-                    "or raise --time-limit"
-                ) from error
+                raise too_long(time_limit_s) from error
             why = _last_line(str(error)) or type(error).__name__
             raise UsageError(
                 f"the trace processor does not answer ({why}); it may be out of memory, or the query too big"
