@@ -124,11 +124,11 @@ def test_our_own_tables_are_the_same_in_both_engines(corpus: Path) -> None:
                 assert differences(list(engine.query(query.sql)), list(real.query(query.sql))) == [], query.name
 
 
-def test_every_slice_of_the_trace_processor_is_one_of_ours_whatever_the_clock(samples: Path) -> None:
-    path = samples / "cuda_host_bound.json.gz"  # its clock counts months
-    with open_engine(path, engine="perfetto", trace_processor=SHELL) as real:
-        assert real.query("SELECT count(DISTINCT slice_id) FROM tracegap_slice").rows == ((964,),)
-        assert real.query("SELECT count(*) FROM slice").rows == ((964,),)
+def test_slices_are_found_in_the_trace_processor_though_the_clock_counts_months(samples: Path) -> None:
+    sql = "SELECT count(*), count(slice_id) FROM tracegap_critical_path WHERE NOT waits"
+    with open_engine(samples / "cuda_host_bound.json.gz", engine="perfetto", trace_processor=SHELL) as real:
+        ((work, found),) = real.query(sql).rows
+        assert work == found > 400
 
 
 def test_a_critical_name_can_be_joined_to_slices_in_the_trace_processor(corpus: Path) -> None:
