@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tracegap.decode import iterate
 from tracegap.errors import FormatError, SourceError, UsageError
 from tracegap.pipeline import analyze
 from tracegap.sql import Engine, guard, open_engine
@@ -284,6 +285,63 @@ def test_a_query_that_leaves_arguments_alone_does_not_read_them(opened: Open) ->
     assert "details" not in engine._filler._done  # type: ignore[attr-defined]
     engine.query("SELECT arg_set_id FROM thread_slice")
     assert "details" in engine._filler._done  # type: ignore[attr-defined]
+    engine.query("SELECT extract_arg(arg_set_id, 'args.k') FROM slice")
+    assert "__arg" not in engine._filler._done  # type: ignore[attr-defined]
+
+
+def test_all_arguments_of_a_query_are_read_in_one_pass(opened: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[Any] = []
+
+    def counted(source: Any) -> Any:
+        passes.append(source)
+        return iterate(source)
+
+    monkeypatch.setattr("tracegap.sql.arguments.iterate", counted)
+    engine = opened(x("a", 0, 10, args={"k": 1, "l": 2, "m": 3}))
+    engine.query("CREATE PERFETTO FUNCTION m(s LONG) RETURNS LONG AS SELECT extract_arg($s, 'args.m')")
+    assert engine.query("SELECT extract_arg(arg_set_id, 'args.k') FROM slice").rows == ((1,),)
+    assert len(passes) == 1
+    rows = engine.query("SELECT extract_arg(arg_set_id, 'args.l'), m(arg_set_id) FROM slice").rows
+    assert (rows, len(passes)) == (((2, 3),), 2)
+    worked_out = "WITH k(v) AS (VALUES ('k'), ('l'), ('m')) SELECT extract_arg(arg_set_id, 'args.' || v) FROM slice, k"
+    assert engine.query(worked_out).rows == ((1,), (2,), (3,))
+    assert len(passes) == 3
+
+
+@pytest.mark.parametrize("arguments", [[1], "x", 3, None, {}, {"none": None, "empty": [], "deep": {"empty": [[]]}}])
+def test_arguments_that_hold_nothing_are_none(arguments: Any, opened: Open) -> None:
+    engine = opened(x("a", 0, 10, args=arguments))
+    assert engine.query("SELECT arg_set_id, extract_arg(arg_set_id, 'args.x') FROM slice").rows == ((None, None),)
+    assert engine.query("SELECT count(*) FROM args").rows == ((0,),)
+
+
+def test_an_end_that_stands_before_its_begin_still_wins(opened: Open) -> None:
+    begin, end = event("B", 0, "a", args={"v": 1}), event("E", 3, "a", args={"v": 2}, tts=9)
+    for events in ((begin, end), (end, begin)):
+        engine = opened(*events)
+        assert engine.query("SELECT extract_arg(arg_set_id, 'args.v'), thread_ts, thread_dur FROM slice").rows == (
+            (2, None, None),
+        )
+
+
+def test_two_threads_ask_one_engine_in_turn(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    seen: list[Any] = []
+
+    def ask(sql: str) -> None:
+        for _ in range(200):
+            try:
+                seen.append(engine.query(sql).rows)
+            except UsageError as error:
+                seen.append(str(error))
+
+    threads = [threading.Thread(target=ask, args=(sql,)) for sql in ("SELECT 1", "ATTACH 'x' AS y")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert seen.count(((1,),)) == 200
+    assert sum("is refused" in str(one) for one in seen) == 200
 
 
 def test_functions_views_tables_and_macros_of_the_user(opened: Open) -> None:
@@ -552,7 +610,9 @@ def test_a_file_that_is_no_trace_is_said_when_first_asked(tmp_path: Path) -> Non
         engine.query("SELECT * FROM slice")
 
 
-@pytest.mark.parametrize("table", ["args", "counter", "tracegap_operator"])
+@pytest.mark.parametrize(
+    "table", ["args", "counter", "tracegap_operator", "(SELECT extract_arg(arg_set_id, 'args.v') FROM slice)"]
+)
 def test_a_file_that_changed_between_two_readings_is_refused(table: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     events = [x("a", 0, 10, args={"k": 1}), event("C", 5, "mem", args={"free": 1})]
