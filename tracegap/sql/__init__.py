@@ -21,7 +21,11 @@ ENGINES = ("embedded", "perfetto")
 
 
 class Engine(Protocol):
-    """A trace that answers SQL; a context manager."""
+    """A trace that answers SQL; a context manager.
+
+    ``query(sql, time_limit_s=60)`` runs statements and returns a `QueryResult`, ``tables()`` names what can be read, ``close()`` lets
+    it all go. The text of a ready query is ``tracegap.sql.named.named_query(name).sql``.
+    """
 
     def __enter__(self) -> Self:
         return self

@@ -13,6 +13,8 @@ from tracegap.errors import UsageError
 class QueryResult:
     """The rows of a query, in its order.
 
+    ``result["name"]`` is a column; `to_pandas`, `to_polars` and `to_arrow` give tables of these libraries, where they are installed.
+
     Attributes
     ----------
     columns : tuple of str
