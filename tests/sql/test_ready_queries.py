@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tracegap.pipeline import analyze
 from tracegap.sql import open_engine
 from tracegap.sql.named import named_queries
 
@@ -46,3 +47,12 @@ def test_a_copy_counts_once_on_the_host_and_a_broadcast_never(tmp_path: Path) ->
         "void nchwToNhwcKernel<float>": 20_000,
         "Memcpy DtoD (Device -> Device)": 10_000,
     }
+
+
+def test_waste_in_sql_is_what_the_analysis_says(samples: Path) -> None:
+    path = samples / "segmentation.json"
+    with open_engine(path) as engine:
+        rows = engine.query("SELECT code, count(*), sum(time_ns) FROM tracegap_waste GROUP BY code").rows
+    told = analyze(path).results["utilisation"].waste
+    assert set(rows) == {(one.code, one.count, one.duration_ns) for one in told}
+    assert rows

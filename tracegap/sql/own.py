@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import activity, analyses, dag, shapes
+from tracegap import activity, analyses, dag, shapes, waste
 from tracegap.analyses import Model, gaps
 from tracegap.analyses.gap_causes import Pieces
 from tracegap.charges import WORK, Charge
@@ -184,6 +184,25 @@ def gap_cause_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, 
         number += len(idle.gaps.start)
 
 
+def waste_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
+    """Yield code, slice_id, time_ns of each slice that brought the result no nearer, the code with most time first.
+
+    ``time_ns`` is that of the device work that was launched in the slice, its own where there is none.
+    """
+    timeline, window = analysed.timeline, analysed.model.window
+    slices = timeline.slices
+    ids = slice_ids(timeline, imported)
+    scene = waste.look(timeline, window)
+    for found in waste.find_rows(analysed.model):
+        inside, owner = waste.launched_in(scene, found.rows)
+        time = np.zeros(len(slices), np.int64)
+        np.add.at(time, owner, slices.end[inside] - slices.start[inside])
+        alone = found.rows[~np.isin(found.rows, owner)]
+        time[alone] = slices.end[alone] - slices.start[alone]
+        for slice_, spent in _rows(ids[found.rows], time[found.rows]):
+            yield found.waste.code, _or_null(slice_), spent
+
+
 def finding_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
     """Yield code, title, text, cost_ns, saving_ns, evidence, slice_id of each finding of the verdict, the most rewarding first.
 
@@ -248,6 +267,7 @@ ROWS: Mapping[str, Callable[[Analysed, Import], Iterator[tuple[Any, ...]]]] = {
     "tracegap_critical_path": critical_path_rows,
     "tracegap_gap": gap_rows,
     "tracegap_gap_cause": gap_cause_rows,
+    "tracegap_waste": waste_rows,
     "tracegap_finding": finding_rows,
 }
 """What yields the rows of each of our tables, with the columns of `tracegap.sql.schema.OWN_TABLES`."""

@@ -81,6 +81,7 @@ OWN_TABLES = {
     "tracegap_critical_path": ("ts", "dur", "cause", "waits", "slice_id", "carried_in"),
     "tracegap_gap": ("id", "device", "ts", "dur", "cause", "before_slice_id", "after_slice_id", "exposed_by_slice_id"),
     "tracegap_gap_cause": ("gap_id", "ts", "dur", "cause", "name"),
+    "tracegap_waste": ("code", "slice_id", "time_ns"),
     "tracegap_finding": ("code", "title", "text", "cost_ns", "saving_ns", "evidence", "slice_id"),
 }
 """Our own tables and their columns, in both engines; `tracegap.sql.own` makes their rows."""

@@ -13,12 +13,25 @@ from tracegap.waste.conversions import casts, layouts
 from tracegap.waste.dispatch import confetti, frequent_operators
 from tracegap.waste.recomputation import recomputation
 from tracegap.waste.repeats import repeats
-from tracegap.waste.scene import LEAST, Found, Scene, Waste, look
+from tracegap.waste.scene import LEAST, Found, Scene, Waste, launched_in, look
 from tracegap.waste.synchronisation import synchronisation
 from tracegap.waste.transfers import round_trips
 from tracegap.waste.words import ADVICE, sentences, table
 
-__all__ = ["ADVICE", "LEAST", "RULES", "Found", "Scene", "Waste", "find_rows", "find_waste", "sentences", "table"]
+__all__ = [
+    "ADVICE",
+    "LEAST",
+    "RULES",
+    "Found",
+    "Scene",
+    "Waste",
+    "find_rows",
+    "find_waste",
+    "launched_in",
+    "look",
+    "sentences",
+    "table",
+]
 
 RULES: tuple[Callable[[Scene], Found | None], ...] = (
     repeats,
@@ -31,7 +44,7 @@ RULES: tuple[Callable[[Scene], Found | None], ...] = (
     confetti,
     frequent_operators,
 )
-"""All kinds; to add one, write its file and put it in the tuple, and its code into `telling.ADVICE`."""
+"""All kinds; to add one, write its file and put it in the tuple, and its code into `words.ADVICE`."""
 
 
 class Looked(Protocol):
