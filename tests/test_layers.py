@@ -25,7 +25,7 @@ LEAVES = (
 # Which files may import which library, as prefixes of their paths; "" in front of all is the whole package.
 HOMES = {
     "typer": ("cli/",),
-    "rich": ("renderers/text.py", "renderers/grid.py"),
+    "rich": ("renderers/text.py", "renderers/grid.py", "sql/formats.py"),
     "orjson": ("",),
     "msgspec": ("",),
     "numpy": ("",),
