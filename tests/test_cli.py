@@ -15,6 +15,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tracegap import cli
+from tracegap.charges import MEANINGS, Charge
 
 
 def trace_text() -> str:
@@ -231,7 +232,9 @@ def test_explain_knows_problems_findings_and_analyses_and_lists_them(run: Run) -
     assert "What to do:" in run("explain", "launch-without-kernel").out
     assert "How it is computed" in run("explain", "gaps").out
     assert run("explain", "untraced_host").out == run("explain", "untraced-host").out
+    assert run("explain", "untraced host").out == run("explain", "untraced-host").out
     assert "had not started" in run("explain", "launch").out
+    assert set(MEANINGS) == set(Charge)
     listed = run("explain").out.splitlines()
     assert listed == sorted(listed)
     assert len(listed) > 20

@@ -35,7 +35,7 @@ def meant(word: str) -> str:
     ('critical_path', 'untraced-host', 'sync')
     """
     lower = word.lower()
-    return analyses.NAMES.get(lower) or lower.replace("_", "-")
+    return analyses.NAMES.get(lower) or lower.replace("_", "-").replace(" ", "-")
 
 
 _SEVERITIES = {

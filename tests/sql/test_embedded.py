@@ -414,7 +414,6 @@ def test_queries_that_would_change_something_are_refused(sql: str, opened: Open,
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n",
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION SELECT x + 1 FROM n) SELECT max(x) FROM n",
         "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT median(x) FROM n",
-        "SELECT regexp('(a|aa)+$', printf('%.*c', 60, 'a') || 'b')",
     ],
 )
 def test_a_query_without_end_is_stopped(sql: str, opened: Open) -> None:
@@ -424,6 +423,13 @@ def test_a_query_without_end_is_stopped(sql: str, opened: Open) -> None:
         engine.query(sql, time_limit_s=0.2)
     assert time.monotonic() - begin < 10
     assert engine.query("SELECT count(*) FROM slice").rows == ((1,),)
+
+
+def test_a_pattern_without_end_is_stopped(opened: Open) -> None:
+    engine = opened(x("a", 0, 10))
+    with pytest.raises(UsageError, match=r"has a pattern that takes too long|ran for more than 60 s"):
+        engine.query("SELECT regexp('(a|aa)+$', printf('%.*c', 60, 'a') || 'b')")
+    assert engine.query("SELECT regexp('^(a|aa)+$', 'aaa')").rows == ((1,),)
 
 
 def test_a_plan_can_be_looked_at(opened: Open) -> None:
@@ -669,6 +675,32 @@ def test_steps_and_operators_join_to_slices(opened: Open) -> None:
         ("gemm", "kernel", "GPU 0", 3, "cudaLaunchKernel", "aten::mm"), ("ProfilerStep#4", "step", None, 4, None, None),
         ("aten::add", "op", None, 4, None, "aten::add"),
     )  # fmt: skip
+
+
+def test_work_beyond_64_bits_is_a_real(opened: Open) -> None:
+    shapes = {"Input Dims": [[10**9, 10**9], [10**9, 10**9]], "Input type": ["float", "float"]}
+    engine = opened(x("aten::mm", 0, 10, cat="cpu_op", args=shapes))
+    assert engine.query("SELECT flops, bytes FROM tracegap_operator").rows == ((2e27, 1.2e19),)
+
+
+def test_an_engine_may_be_closed_while_another_thread_asks(tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text(json.dumps([x(f"n{number}", number, number + 0.5) for number in range(20_000)]))
+    for delay in (0.0, 0.02, 0.1, 0.2, 0.3):
+        engine, said = open_engine(path), []
+
+        def ask(engine: Engine = engine, said: list[Any] = said) -> None:
+            try:
+                said.append(engine.query("SELECT name, sum(dur) FROM slice GROUP BY name; SELECT 1").rows)
+            except UsageError as error:
+                said.append(str(error))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        time.sleep(delay)
+        engine.close()
+        thread.join(60)
+        assert said in ([((1,),)], ["the engine is closed; open the trace anew"])
 
 
 def test_a_closed_engine_says_so(opened: Open) -> None:

@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tracegap import intervals, segments
 from tracegap.analyses.candidate import Candidate, share_of
 from tracegap.analyses.contract import Model
 from tracegap.analyses.gap_words import blame
-from tracegap.analyses.gaps import DeviceGaps, Gaps, called_operator, device_busy
+from tracegap.analyses.gaps import DeviceGaps, Gaps, called_operator, device_number, idle_devices
 from tracegap.analyses.host_candidates import largest_work, serial_stages
 from tracegap.analyses.ledger import Ledger, blocking, has_device
 from tracegap.analyses.overhead_results import Overhead
@@ -30,7 +31,14 @@ _UNTRACED = (Charge.UNTRACED_HOST,)
 
 
 def candidates(
-    model: Model, results: Mapping[str, Any], ledger: Ledger, waits: Intervals, *, least: int, alone: bool
+    model: Model,
+    results: Mapping[str, Any],
+    ledger: Ledger,
+    waits: Intervals,
+    *,
+    least: int,
+    alone: bool,
+    taken: NDArray[np.bool_],
 ) -> list[Candidate]:
     """Return what owns at least `least` ns of the path, and what would shorten it otherwise.
 
@@ -40,6 +48,8 @@ def candidates(
         When the path waits for operators of other threads: calls are no work then.
     alone : bool
         Whether no analysis has found anything of work: then the largest piece of it may be named, as it may beside a device.
+    taken : bool[n slices]
+        Slices that the analyses' own findings are about.
     """
     costs = {code: cost for code, cost in ledger.costs().items() if cost >= least or code == "sync"}
     if is_unmarked(model):
@@ -48,7 +58,7 @@ def candidates(
     if not has_device(model):
         found += serial_stages(results, least) if costs.keys().isdisjoint(_HIDDEN) else []
     if alone or has_device(model):
-        found += largest_work(model, ledger, waits)
+        found += largest_work(model, ledger, waits, taken)
     return found
 
 
@@ -91,7 +101,7 @@ def _owned(model: Model, results: Mapping[str, Any], ledger: Ledger, costs: Mapp
 def _held_up(one: Candidate, device: DeviceGaps | None, cost: int, wall: int, *, less: int = 0) -> Candidate:
     """Say it of the device, where that was idle for it; its gaps have one cause at a time, so that such costs add up to them.
 
-    `less` ns of that are another finding's.
+    `less` ns of that are not its.
     """
     idle = sum(device.causes.get(cause, 0) for cause in IDLE_CAUSES.get(one.code, ())) if device is not None else 0
     idle -= less
@@ -101,12 +111,13 @@ def _held_up(one: Candidate, device: DeviceGaps | None, cost: int, wall: int, *,
 
 
 def _long_work(model: Model, ledger: Ledger, device: DeviceGaps | None) -> int:
-    """Return the time, ns, in which the device is idle while the path is at host work that does more than hand out work."""
+    """Return the time, ns, in which the device is idle for want of work while the path is at host work that is no dispatch."""
     if device is None:
         return 0
-    timeline, window, path = model.timeline, model.window, ledger.path
-    number = [one.label for one in timeline.devices].index(device.device)
-    idle = intervals.gaps(device_busy(timeline, window, number), window.start, window.end)
+    path, number = ledger.path, device_number(model.timeline, device)
+    pieces = next(one.pieces for one in idle_devices(model) if one.device == number)
+    mine = np.isin(pieces.charge, [Charge[cause.upper()] for cause in IDLE_CAUSES["launch-overhead"]])
+    idle = intervals.union(pieces.start[mine], pieces.end[mine])
     long = (ledger.owner == 0) & np.isin(path.charge, (Charge.OPERATOR, Charge.RUNTIME))
     return int((intervals.covered(idle, path.end[long]) - intervals.covered(idle, path.start[long])).sum())
 

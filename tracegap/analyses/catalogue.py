@@ -64,9 +64,10 @@ FINDINGS: dict[str, str] = {
         " stage. The saving is that of the measured times pipelined across steps; see the serialisation section."
     ),
     "largest-work": (
-        "One piece of host work has most of the critical path.\n\nWhatever else is done, the window cannot get much shorter before this"
-        " does. Beside a device, pieces of up to 100 µs are left out: they hand out work. The saving is that of a replay in which it"
-        " takes half the time, as `tracegap whatif TRACE --scale NAME=0.5` does it; of an API call, one without its own time. Where"
+        "One name has a fifth or more of the critical path, as host work.\n\nWhatever else is done, the window cannot get much shorter"
+        " before this does. The saving is that of a replay in which it takes half the time, as `tracegap whatif TRACE --scale NAME=0.5`"
+        " does it. Beside a device, only its own work of over 100 µs at a time counts, and not the kernels that it launched: shorter pieces"
+        " hand out work. An API call is priced without its own time, and left out where it only waits. Where"
         " nothing records whether it needs what another thread had just finished, a second replay says how long it takes if it does."
     ),
 }

@@ -193,6 +193,11 @@ def _parts(timeline: Timeline, pieces: Pieces, gap: int) -> tuple[Part, ...]:
     return tuple(Part(one.cause, one.duration_ns, one.name) for one in _by_name(timeline, mine))
 
 
+def device_number(timeline: Timeline, device: DeviceGaps) -> int:
+    """Return which device of the timeline the gaps are of."""
+    return [one.label for one in timeline.devices].index(device.device)
+
+
 def _by_name(timeline: Timeline, pieces: Pieces) -> tuple[Share, ...]:
     key = pieces.charge.astype(np.int64) << 32 | (pieces.name.astype(np.int64) + 1)
     owners, place = np.unique(key, return_inverse=True)

@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tracegap import change, intervals
+from tracegap import change, intervals, schedule
 from tracegap.analyses import host_causes
 from tracegap.analyses.candidate import Candidate, share_of
 from tracegap.analyses.contract import Model
-from tracegap.analyses.ledger import Ledger
+from tracegap.analyses.ledger import DISPATCH, Ledger, has_device
 from tracegap.analyses.serialisation import Serialisation
 from tracegap.analyses.steps import Steps
 from tracegap.charges import Charge
@@ -61,7 +62,7 @@ def _stage(name: str) -> str:
     return "the rest of the step" if name == OUTSIDE else named(name)
 
 
-def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Candidate]:
+def largest_work(model: Model, ledger: Ledger, waits: Intervals, taken: NDArray[np.bool_]) -> Iterator[Candidate]:
     """Yield the largest piece of work on the path by name, where it is large.
 
     An API call counts only if the window gets shorter without its own time: a launch into a full queue lasts until the device is
@@ -69,11 +70,14 @@ def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Can
     """
     path, slices, wall = ledger.path, model.timeline.slices, model.window.wall
     works = np.isin(path.charge, (Charge.OPERATOR, Charge.RUNTIME)) & (path.slice >= 0) & (ledger.owner == 0)
+    works &= ~taken[path.slice]
     works &= ~host_causes.is_executor(model.timeline)[slices.name[path.slice]]
     names, place = np.unique(slices.name[path.slice[works]], return_inverse=True)
     total = np.zeros(len(names), np.int64)
     waiting = intervals.covered(waits, path.end) - intervals.covered(waits, path.start)
     np.add.at(total, place, (path.end - path.start - waiting)[works])
+    beside_device = has_device(model)
+    whose = "host work on the critical path" if beside_device else "the critical path"
     for at in np.argsort(-total, kind="stable").tolist():
         name, cost = int(names[at]), int(total[at])
         if cost < LARGE * wall or name < 0:
@@ -84,20 +88,34 @@ def largest_work(model: Model, ledger: Ledger, waits: Intervals) -> Iterator[Can
             code="largest-work",
             title="The largest piece of work",
             cost=cost,
-            lead=f"{named(about)} is the largest piece of the critical path, {share_of(cost, wall)}",
+            lead=f"{named(about)} is the largest piece of {whose}, {share_of(cost, wall)}",
             without="twice as fast,",
             action="begin there",
             evidence="work on the path by name",
             row=row,
         )
+        mine = slices.name == name
+        if beside_device:
+            mine &= slices.self_time > DISPATCH  # shorter ones are dispatch, another finding's
         if slices.kind[row] in CALLS:
-            (drag,), _ = change.drags(model.dag, [name])
+            drag = _saved(model, mine, 0)
             if drag < AWAITED * cost:
                 continue
             yield replace(one, without="without it", action="see what it does or waits for", saving=drag)
+            return
+        if beside_device:
+            yield replace(one, saving=_saved(model, mine, 0.5))
             return
         answer = ask(model.dag, Changes(scale=((about, 0.5),)))
         most = answer.thread_order
         caveat = f", {duration(most.wall_ns)} if other threads feed it" if most is not None else ""
         yield replace(one, caveat=caveat, saving=wall - answer.replayed_wall_ns)
         return
+
+
+def _saved(model: Model, rows: NDArray[np.bool_], factor: float) -> int:
+    """Return how much shorter, ns, the window is if the own work of some slices takes a factor of its time."""
+    dag = model.dag
+    weight = change.shortened(dag, rows, factor)
+    (end,) = schedule.replay_many(dag.plan, [weight], dag.graph.time, dag.end)
+    return int(dag.window.end - end)

@@ -19,7 +19,7 @@ from tracegap.analyses.candidates import busiest_device, candidates, is_unmarked
 from tracegap.analyses.catalogue import FINDINGS
 from tracegap.analyses.contract import Model, Offered
 from tracegap.analyses.elsewhere import awaited
-from tracegap.analyses.gaps import DeviceGaps
+from tracegap.analyses.gaps import DeviceGaps, device_number
 from tracegap.analyses.ledger import OWNERS, Ledger, draw_up
 from tracegap.analyses.payoff import NoSync, Pricing
 from tracegap.analyses.plain_candidates import PLAIN_CHANGES
@@ -69,7 +69,11 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Offered] =
         bound = "device"
     if bound == Charge.UNTRACED_HOST.word and is_unmarked(model):
         bound = "unknown"
-    might = candidates(model, results, ledger, waits, least=least, alone=not given)
+    marks = np.zeros(len(model.timeline.slices), np.uint32)
+    for one in given:
+        marks[one.rows] = 1
+    taken = change.spread(model.timeline, marks) != 0
+    might = candidates(model, results, ledger, waits, least=least, alone=not given, taken=taken)
     open_ = {one.code: one.change for one in might if one.change is not None and one.code not in unblocked}
     saved = unblocked | pricing.savings(open_)
     told = (one.finding(wall, saved.get(one.code), _shown(model, ledger, one)) for one in might)
@@ -102,8 +106,7 @@ def _summary(model: Model, results: Mapping[str, Any], bound: str, shares: list[
 def _spinning(model: Model, device: DeviceGaps) -> str:
     """Say that a device is busy communicating, if it is mostly that: such kernels also spin while they wait."""
     timeline, window = model.timeline, model.window
-    labels = [one.label for one in timeline.devices]
-    rows = activity.device_rows(timeline, labels.index(device.device))
+    rows = activity.device_rows(timeline, device_number(timeline, device))
     rows = rows[timeline.slices.kind[rows] == Kind.COMM]
     communicating = intervals.clip(
         intervals.union(timeline.slices.start[rows], timeline.slices.end[rows]), window.start, window.end

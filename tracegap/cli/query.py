@@ -93,6 +93,7 @@ def run(
     text = "" if interactive else _sql(trace, sql, file, named)
     from tracegap.sql import open_engine
     from tracegap.sql.guard import limit_process
+    from tracegap.sql.schema import WINDOWED
     from tracegap.sql.tokens import statements
 
     if engine == "embedded":
@@ -100,10 +101,14 @@ def run(
     if not interactive and not statements(text):
         raise UsageError("the SQL has no statement: write one, or say --named NAME")
 
-    if not interactive and (steps, between, whole) != (None, None, False) and "tracegap_" not in text.lower():
+    if (
+        not interactive
+        and (steps, between, whole) != (None, None, False)
+        and not any(map(text.lower().count, WINDOWED))
+    ):
         raise UsageError(
-            "--steps, --between and --whole are for tables of tracegap's own, of which the query reads none: "
-            "join one of them, as tracegap_slice with its step, or bound ts"
+            f"--steps, --between and --whole are for {', '.join(sorted(WINDOWED))}, of which the query reads none: "
+            "join one of them, or bound step or ts yourself"
         )
     seconds = time_limit if 0 < time_limit <= threading.TIMEOUT_MAX else None
     with open_engine(

@@ -90,8 +90,9 @@ class EmbeddedEngine(Engine):
 
     def close(self) -> None:
         """Let the database go; where a query that could not be stopped still holds it, when that ends."""
-        self._closed = True
-        self._watch.afterwards(self._connection.close)
+        self._closed = True  # the next statement of a query in another thread is refused
+        with self._lock:
+            self._watch.afterwards(self._connection.close)
 
     def query(self, sql: str, *, time_limit_s: float | None = TIME_LIMIT_S) -> QueryResult:
         """Run one or more statements; the rows are those of the last.
@@ -130,6 +131,8 @@ class EmbeddedEngine(Engine):
             yield
 
     def _run(self, command: perfetto_sql.Command, time_limit_s: float | None) -> QueryResult:
+        if self._closed:
+            raise UsageError("the engine is closed; open the trace anew")
         match command:
             case perfetto_sql.Include(module):
                 self._include(module)

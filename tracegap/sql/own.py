@@ -120,8 +120,14 @@ def operator_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, .
         yield _or_null(slice_), start, length, timeline.names[name], own, device, number, *work[call]
 
 
-def _work(one: shapes.Priced) -> tuple[str | None, int | None, int | None]:
-    return shapes.shown(one.call) or None, *((one.cost.flops, one.cost.bytes) if one.cost is not None else (None, None))
+def _work(one: shapes.Priced) -> tuple[str | None, int | float | None, int | float | None]:
+    flops, moved = (one.cost.flops, one.cost.bytes) if one.cost is not None else (None, None)
+    return shapes.shown(one.call) or None, _stored(flops), _stored(moved)
+
+
+def _stored(number: int | None) -> int | float | None:
+    """Return what SQLite holds: integers beyond int64 are reals."""
+    return number if number is None or number < 2**63 else float(number)
 
 
 def critical_path_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:

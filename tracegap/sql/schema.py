@@ -85,3 +85,6 @@ OWN_TABLES = {
     "tracegap_finding": ("code", "title", "text", "cost_ns", "saving_ns", "evidence", "slice_id"),
 }
 """Our own tables and their columns, in both engines; `tracegap.sql.own` makes their rows."""
+
+WINDOWED = OWN_TABLES.keys() - {"tracegap_step", "tracegap_slice", "tracegap_operator"}
+"""Those that hold a window of the trace; the others hold all of it."""

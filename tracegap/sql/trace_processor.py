@@ -89,8 +89,8 @@ class PerfettoEngine(Engine):
         named = {token.name for token in tokenize(sql)}
         for table in OWN_TABLES:
             if table in named and table not in self._own:
-                self._own.add(table)
                 self._create(table)
+                self._own.add(table)
         return self._ask(sql, time_limit_s)
 
     def tables(self) -> tuple[str, ...]:
@@ -138,10 +138,12 @@ class PerfettoEngine(Engine):
             [ids.get(value) if is_slice else value for value, is_slice in zip(row, slices, strict=True)]
             for row in ROWS[table](self._analysed, imported)
         )
+        batch = list(islice(rows, _BATCH))  # what cannot be worked out is said before there is a table
         self._ask(f"CREATE TABLE {table} ({', '.join(columns)})", None)
-        while batch := list(islice(rows, _BATCH)):
+        while batch:
             values = ", ".join(f"({', '.join(map(_literal, row))})" for row in batch)
             self._ask(f"INSERT INTO {table} VALUES {values}", None)
+            batch = list(islice(rows, _BATCH))
 
     @cached_property
     def _analysed(self) -> "Analysed":
