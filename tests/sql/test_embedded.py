@@ -431,6 +431,8 @@ def test_a_pattern_without_end_is_stopped(opened: Open) -> None:
         engine.query("SELECT regexp('(a|aa)+$', printf('%.*c', 60, 'a') || 'b')")
     with pytest.raises(UsageError, match="has a pattern that takes too long"):
         engine.query("SELECT regexp('z' || printf('%.*c', 10000, 'a'), printf('%.*c', 2000000, 'a'))")
+    with pytest.raises(UsageError, match="has a pattern that takes too long"):
+        engine.query("SELECT regexp('z' || printf('%.*c', 5000, 'a'), printf('%.*c', 19000, 'a'))")
     assert engine.query("SELECT regexp('^(a|aa)+$', 'aaa')").rows == ((1,),)
 
 
@@ -441,6 +443,9 @@ def test_a_plan_can_be_looked_at(opened: Open) -> None:
     assert "OpenRead" in engine.query("EXPLAIN SELECT name FROM slice")["opcode"]
     with pytest.raises(UsageError, match="no such table: nosuch"):
         engine.query("EXPLAIN SELECT * FROM nosuch")
+    for sql in ("QUERY PLAN SELECT 1", "EXPLAIN QUERY PLAN QUERY PLAN SELECT 1"):
+        with pytest.raises(UsageError, match="syntax error"):
+            engine.query(sql)
 
 
 def test_a_plan_of_a_million_steps_is_refused(opened: Open) -> None:

@@ -211,6 +211,8 @@ class EmbeddedEngine(Engine):
             rows = self._guarded(explain, time_limit_s)
         finally:
             self._connection.text_factory = str
+        if any(len(row) < 6 for row in rows):  # of EXPLAIN QUERY PLAN: the statement itself began with QUERY PLAN
+            raise UsageError('the query cannot run: near "query": syntax error')
         plan = _Plan()
         called: set[str] = set()
         cursors: dict[int, str] = {}

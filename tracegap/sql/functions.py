@@ -128,14 +128,16 @@ def _exp(x: float | None) -> float | None:
 
 
 _MOST_COMPARED = 100_000_000
-"""Letters of a pattern times those of a text: the search for a long literal looks at no clock, and lets nobody else run."""
+"""Letters of a pattern times those of a text: the search for a literal looks at no clock, and lets nobody else run."""
+_LONGEST_PATTERN = 1_000
+"""Letters of a pattern: to prepare the search for a literal that repeats itself takes the cube of that, and looks at no clock."""
 
 
 def _regexp(pattern: str | None, text: str | None) -> int | None:
     """Search, and let others run meanwhile."""
     if pattern is None or text is None:
         return None
-    if len(pattern) * len(str(text)) > _MOST_COMPARED:
+    if len(pattern) > _LONGEST_PATTERN or len(pattern) * len(str(text)) > _MOST_COMPARED:
         raise ValueError("too long")
     return int(_pattern(pattern).search(str(text), concurrent=True, timeout=_LONGEST_MATCH_S) is not None)
 
