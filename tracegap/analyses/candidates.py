@@ -55,9 +55,10 @@ def candidates(
     if is_unmarked(model):
         costs.pop("untraced-host", None)
     found = [*_owned(model, results, ledger, costs)]
-    if not has_device(model):
+    beside_device = has_device(model)
+    if not beside_device:
         found += serial_stages(results, least) if costs.keys().isdisjoint(_HIDDEN) else []
-    if alone or has_device(model):
+    if alone or beside_device:
         found += largest_work(model, ledger, waits, taken)
     return found
 
@@ -114,11 +115,14 @@ def _long_work(model: Model, ledger: Ledger, device: DeviceGaps | None) -> int:
     """Return the time, ns, in which the device is idle for want of work while the path is at host work that is no dispatch."""
     if device is None:
         return 0
-    path, number = ledger.path, device_number(model.timeline, device)
+    path = ledger.path
+    long = (ledger.owner == 0) & np.isin(path.charge, (Charge.OPERATOR, Charge.RUNTIME))
+    if not long.any():
+        return 0
+    number = device_number(model.timeline, device)
     pieces = next(one.pieces for one in idle_devices(model) if one.device == number)
     mine = np.isin(pieces.charge, [Charge[cause.upper()] for cause in IDLE_CAUSES["launch-overhead"]])
     idle = intervals.union(pieces.start[mine], pieces.end[mine])
-    long = (ledger.owner == 0) & np.isin(path.charge, (Charge.OPERATOR, Charge.RUNTIME))
     return int((intervals.covered(idle, path.end[long]) - intervals.covered(idle, path.start[long])).sum())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracegap import change, intervals, schedule
+from tracegap import change, intervals
 from tracegap.analyses import host_causes
 from tracegap.analyses.candidate import Candidate, share_of
 from tracegap.analyses.contract import Model
@@ -98,24 +98,16 @@ def largest_work(model: Model, ledger: Ledger, waits: Intervals, taken: NDArray[
         if beside_device:
             mine &= slices.self_time > DISPATCH  # shorter ones are dispatch, another finding's
         if slices.kind[row] in CALLS:
-            drag = _saved(model, mine, 0)
+            drag = change.saved(model.dag, mine, 0.0)
             if drag < AWAITED * cost:
                 continue
             yield replace(one, without="without it", action="see what it does or waits for", saving=drag)
             return
         if beside_device:
-            yield replace(one, saving=_saved(model, mine, 0.5))
+            yield replace(one, saving=change.saved(model.dag, mine, 0.5))
             return
         answer = ask(model.dag, Changes(scale=((about, 0.5),)))
         most = answer.thread_order
         caveat = f", {duration(most.wall_ns)} if other threads feed it" if most is not None else ""
         yield replace(one, caveat=caveat, saving=wall - answer.replayed_wall_ns)
         return
-
-
-def _saved(model: Model, rows: NDArray[np.bool_], factor: float) -> int:
-    """Return how much shorter, ns, the window is if the own work of some slices takes a factor of its time."""
-    dag = model.dag
-    weight = change.shortened(dag, rows, factor)
-    (end,) = schedule.replay_many(dag.plan, [weight], dag.graph.time, dag.end)
-    return int(dag.window.end - end)

@@ -69,10 +69,8 @@ def judge(model: Model, results: Mapping[str, Any], offered: Iterable[Offered] =
         bound = "device"
     if bound == Charge.UNTRACED_HOST.word and is_unmarked(model):
         bound = "unknown"
-    marks = np.zeros(len(model.timeline.slices), np.uint32)
-    for one in given:
-        marks[one.rows] = 1
-    taken = change.spread(model.timeline, marks) != 0
+    about = [one.rows for one in given]
+    taken = change.whole(model.timeline, np.concatenate(about) if about else np.empty(0, np.intp))
     might = candidates(model, results, ledger, waits, least=least, alone=not given, taken=taken)
     open_ = {one.code: one.change for one in might if one.change is not None and one.code not in unblocked}
     saved = unblocked | pricing.savings(open_)
@@ -171,9 +169,7 @@ def _costed(model: Model, ledger: Ledger, offered: Iterable[Offered], owners: Co
     free &= ~np.isin(ledger.owner, [number for number, code in enumerate(OWNERS) if code in owners])
     length = path.end - path.start
     for one in sorted(offered, key=lambda one: -_payoff(one.finding)):
-        marks = np.zeros(len(model.timeline.slices), np.uint32)
-        marks[one.rows] = 1
-        mine = free & (change.spread(model.timeline, marks)[path.slice] != 0)
+        mine = free & change.whole(model.timeline, one.rows)[path.slice]
         free &= ~mine
         yield replace(one.finding, cost_ns=int(length[mine].sum()))
 

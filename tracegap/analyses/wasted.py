@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegap import change, schedule, waste
+from tracegap import change, waste
 from tracegap.analyses.contract import Model, Offered
 from tracegap.report import Finding, named
 from tracegap.units import count, duration, ratio
-from tracegap.waste import Found, Waste
+from tracegap.waste import Waste
 
 COPYING = ("layout", "cast", "round-trip")
 """Waste that is copying: it owns the time of copies."""
@@ -75,20 +75,11 @@ def findings(found: tuple[Waste, ...], model: Model, least: float) -> Iterator[O
     if any(one.code in _TOLD and one.duration_ns >= least for one in found):
         for one in waste.find_rows(model):
             if one.waste.code in _TOLD and one.waste.duration_ns >= least:
-                saving = _saving(one, model)
+                saving = change.saved(model.dag, change.whole(model.timeline, one.rows), 0.0)
                 if saving >= least:
                     slices = model.timeline.slices
                     longest = one.rows[np.argmax(slices.end[one.rows] - slices.start[one.rows])]
                     yield Offered(_said(one.waste, model.window.wall, saving, model.timeline.event(longest)), one.rows)
-
-
-def _saving(found: Found, model: Model) -> int:
-    dag = model.dag
-    marks = np.zeros(len(model.timeline.slices), np.uint32)
-    marks[found.rows] = 1
-    weight = change.shortened(dag, change.spread(model.timeline, marks) != 0, 0.0)
-    (end,) = schedule.replay_many(dag.plan, [weight], dag.graph.time, dag.end).tolist()
-    return int(dag.window.end - end)
 
 
 def _said(one: Waste, wall: int, saving: int, event: int | None) -> Finding:

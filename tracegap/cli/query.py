@@ -104,7 +104,7 @@ def run(
     if (
         not interactive
         and (steps, between, whole) != (None, None, False)
-        and not any(map(text.lower().count, WINDOWED))
+        and not any(table in text.lower() for table in WINDOWED)
     ):
         raise UsageError(
             f"--steps, --between and --whole are for {', '.join(sorted(WINDOWED))}, of which the query reads none: "
@@ -133,11 +133,9 @@ def run(
 
 
 def _listing() -> str:
-    from tracegap.sql.named import named_queries
+    from tracegap.sql.named import listing
 
-    queries = named_queries()
-    width = max(len(query.name) for query in queries)
-    return "".join(f"{query.name:{width}}  {query.text}\n" for query in queries)
+    return "".join(f"{line}\n" for line in listing())
 
 
 def _sql(trace: str, sql: str | None, file: Path | None, named: str | None) -> str:

@@ -11,7 +11,7 @@ from tracegap.errors import TracegapError, UsageError
 from tracegap.renderers.names import printable
 from tracegap.sql import Engine
 from tracegap.sql.formats import to_table
-from tracegap.sql.named import named_queries, named_query
+from tracegap.sql.named import listing, named_query
 
 _LEAVE = (".quit", ".exit", "quit", "exit")
 
@@ -77,9 +77,7 @@ def _answer(engine: Engine, words: list[str], time_limit_s: float | None) -> Non
         case [".schema", table]:
             _list(_columns(engine, table))
         case [".queries"]:
-            queries = named_queries()
-            width = max(len(query.name) for query in queries)
-            _list(f"{query.name:{width}}  {query.text}" for query in queries)
+            _list(listing())
         case [".run", name]:
             _run(engine, named_query(name).sql, time_limit_s)
         case [".help" | "help"]:

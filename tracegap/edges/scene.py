@@ -204,17 +204,21 @@ def polling(slices: Slices, tracks: Tracks) -> NDArray[np.bool_]:
     count = len(tracks)
     calls = is_any(slices.kind, CALLS)
     other = is_any(slices.kind, (Kind.OP, Kind.INPUT, Kind.OTHER)) | (slices.runs & ~calls)
-    launched = np.bincount(slices.track[slices.launch[slices.launch >= 0]], minlength=count)
-    only_calls = (np.bincount(slices.track[calls], minlength=count) > 0) & (
-        np.bincount(slices.track[other], minlength=count) == 0
-    )
-    return np.asarray((tracks.role == Role.HOST) & only_calls & (launched == 0))
+    launched = _having(slices.track[slices.launch[slices.launch >= 0]], count)
+    only_calls = _having(slices.track[calls], count) & ~_having(slices.track[other], count)
+    return np.asarray((tracks.role == Role.HOST) & only_calls & ~launched)
 
 
 def _serving(slices: Slices, tracks: Tracks) -> NDArray[np.bool_]:
     """Tell of which host threads only Python frames are known, where others have operators."""
     count = len(tracks)
     frames = slices.kind == Kind.FRAME
-    known = np.bincount(slices.track[slices.runs & ~frames], minlength=count) > 0
-    framed = np.bincount(slices.track[slices.runs & frames], minlength=count) > 0
-    return np.asarray((tracks.role == Role.HOST) & framed & ~known & bool(np.any(slices.kind == Kind.OP)))
+    only_frames = _having(slices.track[slices.runs & frames], count) & ~_having(
+        slices.track[slices.runs & ~frames], count
+    )
+    return np.asarray((tracks.role == Role.HOST) & only_frames & bool(np.any(slices.kind == Kind.OP)))
+
+
+def _having(track: NDArray[np.int32], count: int) -> NDArray[np.bool_]:
+    """Tell which of `count` tracks occur."""
+    return np.asarray(np.bincount(track, minlength=count) > 0)

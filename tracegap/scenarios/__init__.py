@@ -2,7 +2,7 @@
 
 In: a `Dag` and `Changes`. Out: an `Answer`. Names become slices in `choice`; `web` is a graph that may change, `lanes` pipelines
 its stages; `changes` makes what is asked; `curve` looks along one factor; `threads` bounds what no edge says; `answer` puts it
-together, `telling` says it.
+together, `words` says it.
 """
 
 from tracegap.scenarios.answer import Answer, ask

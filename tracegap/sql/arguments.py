@@ -74,7 +74,7 @@ class Details:
             for key, values in found.items():
                 leaf = flat.get(key)
                 if leaf is not None:
-                    values[set_id] = _typed(leaf[1])[1]
+                    values[set_id] = typed(leaf[1])[1]
         for set_id, key, text in self._flow_rows():
             if key in found:
                 found[key][set_id] = text
@@ -84,13 +84,13 @@ class Details:
         """Yield the arguments of all sets."""
         for set_id, flat in self._sets():
             for key, (flat_key, value) in flat.items():
-                kind, stored = _typed(value)
+                kind, stored = typed(value)
                 yield set_id, flat_key, key, kind, stored
         for set_id, key, text in self._flow_rows():
             yield set_id, key, key, "string", text
 
     def slice_columns(self) -> tuple[list[int | None], list[int | None], list[int | None]]:
-        """Return arg_set_id, thread_ts and thread_dur (ns) of all slices; of use only when a reading has ended, or before any."""
+        """Return arg_set_id, thread_ts and thread_dur (ns) of all slices; of use when a reading has ended."""
         columns = (self._arg_set, self._thread_start, self._thread_duration)
         sets, starts, durations = ([None if one == NO_TIME else one for one in column.tolist()] for column in columns)
         return sets, starts, durations
@@ -242,7 +242,7 @@ def _spread(name: str, value: Any, flat: _Flat) -> None:
                     flat[f"{key}[{place}]"] = flat_key, one
 
 
-def _typed(value: Any) -> tuple[str, Value]:
+def typed(value: Any) -> tuple[str, Value]:
     """Return what ``args.value_type`` says, and what SQLite holds.
 
     Integers beyond int64 are reals, and texts where no float holds them.

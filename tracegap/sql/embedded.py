@@ -22,7 +22,7 @@ from tracegap.sql.arguments import Value
 from tracegap.sql.filling import Filler
 from tracegap.sql.functions import Relatives, register, register_relatives
 from tracegap.sql.result import QueryResult
-from tracegap.sql.schema import DETAIL, DETAILS, OWN_TABLES, SEARCHED, TABLES
+from tracegap.sql.schema import DETAIL_COLUMNS, DETAILS, OWN_TABLES, SEARCHED, TABLES
 from tracegap.sql.tokens import statements
 from tracegap.sql.user_functions import UserFunctions
 
@@ -125,14 +125,16 @@ class EmbeddedEngine(Engine):
     def _turn(self) -> Iterator[None]:
         """Take one query after the other, whichever thread asks."""
         with self._lock:
-            if self._closed:
-                raise UsageError("the engine is closed; open the trace anew")
+            self._check_open()
             self._watch.check()
             yield
 
-    def _run(self, command: perfetto_sql.Command, time_limit_s: float | None) -> QueryResult:
+    def _check_open(self) -> None:
         if self._closed:
             raise UsageError("the engine is closed; open the trace anew")
+
+    def _run(self, command: perfetto_sql.Command, time_limit_s: float | None) -> QueryResult:
+        self._check_open()
         match command:
             case perfetto_sql.Include(module):
                 self._include(module)
@@ -224,7 +226,7 @@ class EmbeddedEngine(Engine):
             elif operation == "Column" and cursor in cursors:
                 column = cursors[cursor], self._column(cursors[cursor], place)
                 plan.searched.update({column}.intersection(SEARCHED))
-                if column in DETAIL:
+                if column in DETAIL_COLUMNS:
                     plan.parts.add(DETAILS)
             elif operation == "String8":
                 plan.texts.add(text)

@@ -59,7 +59,7 @@ class Filler:
 
     @property
     def parts(self) -> dict[str, Callable[[], None]]:
-        """The parts by the name of the table, and the columns of `tracegap.sql.schema.DETAIL`; best filled in this order."""
+        """The parts by the name of the table, and the columns of `tracegap.sql.schema.DETAIL_COLUMNS`; best filled in this order."""
         return {
             "__arg": self._fill_arguments,
             DETAILS: self._fill_details,  # has nothing to read where the arguments were
@@ -175,9 +175,13 @@ class Filler:
         strings: list[str | None] = [*imported.events.strings, None]
         names = [text or NO_NAME for text in strings]
         categories = [text or None for text in strings]
+        columns = "id, ts, dur, track_id, category, name, depth, parent_id"
+        details: tuple[list[int | None], ...] = ()
+        if DETAILS in self._done:
+            columns, details = f"{columns}, arg_set_id, thread_ts, thread_dur", self._details.slice_columns()
+        places = ", ".join("?" * (columns.count(",") + 1))
         self._insert(
-            "INSERT INTO slice (id, ts, dur, track_id, category, name, depth, parent_id, arg_set_id, thread_ts, thread_dur) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO slice ({columns}) VALUES ({places})",
             zip(
                 range(len(imported)),
                 imported.start.tolist(),
@@ -187,7 +191,7 @@ class Filler:
                 map(names.__getitem__, imported.name.tolist()),
                 imported.depth.tolist(),
                 (None if parent < 0 else parent for parent in imported.parent.tolist()),
-                *self._details.slice_columns(),
+                *details,
                 strict=True,
             ),
         )

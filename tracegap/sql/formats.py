@@ -2,7 +2,7 @@
 
 import csv
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 import orjson
@@ -38,20 +38,15 @@ def to_table(result: QueryResult) -> str:
     width = [max(map(cell_len, column)) for column in cells]
     lines = []
     for row in zip(*cells, strict=True):
+        blanks = [" " * (size - cell_len(cell)) for cell, size in zip(row, width, strict=True)]
         parts = [
-            blank + cell if number else cell + blank
-            for cell, number, blank in zip(row, right, _blanks(row, width), strict=True)
+            blank + cell if number else cell + blank for cell, number, blank in zip(row, right, blanks, strict=True)
         ]
         lines.append("  ".join(parts).rstrip())
     lines.insert(1, "  ".join("-" * size for size in width))
     if not result.rows:
         lines.append("(no rows)")
     return "\n".join(lines) + "\n"
-
-
-def _blanks(row: Sequence[str], width: Sequence[int]) -> Iterator[str]:
-    for cell, size in zip(row, width, strict=True):
-        yield " " * (size - cell_len(cell))
 
 
 def to_csv(result: QueryResult) -> str:

@@ -14,9 +14,12 @@ import regex
 _NANOSECONDS = {"ns": 1, "us": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9, "hours": 3600 * 10**9}
 _NANOSECONDS["days"] = 24 * _NANOSECONDS["hours"]
 
-
 _LONGEST_MATCH_S = 0.5
 """CPU seconds for one text: some patterns take for ever on a few dozen letters. Less than `guard` waits."""
+_LONGEST_PATTERN = 1_000
+"""Letters of a pattern: to prepare the search for a literal that repeats itself takes the cube of that, and looks at no clock."""
+_MOST_COMPARED = 100_000_000
+"""Letters of a pattern times those of a text: the search for a literal looks at no clock, and lets nobody else run."""
 
 
 def register(connection: sqlite3.Connection, bounds: Callable[[], tuple[int, int]]) -> None:
@@ -127,19 +130,14 @@ def _exp(x: float | None) -> float | None:
         return math.inf
 
 
-_MOST_COMPARED = 100_000_000
-"""Letters of a pattern times those of a text: the search for a literal looks at no clock, and lets nobody else run."""
-_LONGEST_PATTERN = 1_000
-"""Letters of a pattern: to prepare the search for a literal that repeats itself takes the cube of that, and looks at no clock."""
-
-
 def _regexp(pattern: str | None, text: str | None) -> int | None:
     """Search, and let others run meanwhile."""
     if pattern is None or text is None:
         return None
-    if len(pattern) > _LONGEST_PATTERN or len(pattern) * len(str(text)) > _MOST_COMPARED:
+    text = str(text)
+    if len(pattern) > _LONGEST_PATTERN or len(pattern) * len(text) > _MOST_COMPARED:
         raise ValueError("too long")
-    return int(_pattern(pattern).search(str(text), concurrent=True, timeout=_LONGEST_MATCH_S) is not None)
+    return int(_pattern(pattern).search(text, concurrent=True, timeout=_LONGEST_MATCH_S) is not None)
 
 
 @lru_cache(maxsize=32)

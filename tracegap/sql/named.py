@@ -22,6 +22,13 @@ def named_queries() -> tuple[NamedQuery, ...]:
     return tuple(_read(file.name.removesuffix(".sql"), file.read_text("utf-8")) for file in files)
 
 
+def listing() -> tuple[str, ...]:
+    """Return a line for each named query: its name and what it answers."""
+    queries = named_queries()
+    width = max(len(query.name) for query in queries)
+    return tuple(f"{query.name:{width}}  {query.text}" for query in queries)
+
+
 def named_query(name: str) -> NamedQuery:
     """Return one named query.
 

@@ -16,6 +16,7 @@ from tracegap.analyses.gap_causes import Pieces
 from tracegap.charges import WORK, Charge
 from tracegap.kinds import DEVICE_WORK, Kind, is_any
 from tracegap.report import Finding, unmarked
+from tracegap.sql.arguments import Value, typed
 from tracegap.sql.importing import Import
 from tracegap.timeline import Timeline, Window
 
@@ -120,14 +121,10 @@ def operator_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, .
         yield _or_null(slice_), start, length, timeline.names[name], own, device, number, *work[call]
 
 
-def _work(one: shapes.Priced) -> tuple[str | None, int | float | None, int | float | None]:
+def _work(one: shapes.Priced) -> tuple[Value, ...]:
     flops, moved = (one.cost.flops, one.cost.bytes) if one.cost is not None else (None, None)
-    return shapes.shown(one.call) or None, _stored(flops), _stored(moved)
-
-
-def _stored(number: int | None) -> int | float | None:
-    """Return what SQLite holds: integers beyond int64 are reals."""
-    return number if number is None or number < 2**63 else float(number)
+    stored = (None if number is None else typed(number)[1] for number in (flops, moved))
+    return shapes.shown(one.call) or None, *stored
 
 
 def critical_path_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]]:
@@ -199,7 +196,7 @@ def waste_rows(analysed: Analysed, imported: Import) -> Iterator[tuple[Any, ...]
     slices = timeline.slices
     ids = slice_ids(timeline, imported)
     scene = waste.look(timeline, window)
-    for found in waste.find_rows(analysed.model):
+    for found in waste.rows_in(scene):
         inside, owner = waste.launched_in(scene, found.rows)
         time = np.zeros(len(slices), np.int64)
         np.add.at(time, owner, slices.end[inside] - slices.start[inside])

@@ -1,6 +1,6 @@
 """The tables of the embedded engine: Perfetto's names and columns, and which part of the trace fills which.
 
-A column that costs a second reading of the file stands in `DETAIL`: it is filled only when a query reads it.
+A column that costs a second reading of the file stands in `DETAIL_COLUMNS`: it is filled only when a query reads it.
 """
 
 TABLES = """
@@ -62,7 +62,7 @@ CREATE VIEW counters AS
     SELECT v.*, t.name, t.unit FROM counter v JOIN counter_track t ON v.track_id = t.id;
 """
 
-DETAIL = {("slice", "arg_set_id"), ("slice", "thread_ts"), ("slice", "thread_dur"), ("flow", "arg_set_id")}
+DETAIL_COLUMNS = {("slice", "arg_set_id"), ("slice", "thread_ts"), ("slice", "thread_dur"), ("flow", "arg_set_id")}
 """Columns that need the events' arguments."""
 
 DETAILS = "details"

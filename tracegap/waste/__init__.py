@@ -29,6 +29,7 @@ __all__ = [
     "find_waste",
     "launched_in",
     "look",
+    "rows_in",
     "sentences",
     "table",
 ]
@@ -68,7 +69,11 @@ def find_waste(model: Looked) -> tuple[Waste, ...]:
 
 def find_rows(model: Looked) -> tuple[Found, ...]:
     """Return the same with the slices that each is."""
-    scene = look(model.timeline, model.window)
+    return rows_in(look(model.timeline, model.window))
+
+
+def rows_in(scene: Scene) -> tuple[Found, ...]:
+    """Return the same of what was looked at already."""
     return tuple(sorted(_found(scene), key=lambda one: (-one.waste.duration_ns, one.waste.code)))
 
 
